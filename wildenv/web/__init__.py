@@ -1,0 +1,1 @@
+"""The recorded, replayable, date-cutoff web."""

@@ -1,0 +1,1 @@
+"""Search and page providers behind one protocol."""
