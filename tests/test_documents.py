@@ -1,0 +1,65 @@
+"""Every snippet of the README and the contributing guide runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+
+
+def _blocks(language: str) -> list[tuple[str, str]]:
+    found = []
+    for name in DOCUMENTS:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        found += [(name, block) for block in re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
+    return found
+
+
+def _commands() -> list[str]:
+    lines = [line.split("#")[0].strip() for _, block in _blocks("bash") for line in block.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line))
+
+
+@pytest.mark.parametrize("number", range(len(_blocks("python"))))
+def test_python_snippets_run(number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    name, block = _blocks("python")[number]
+    exec(compile(block, f"{name}, snippet {number}", "exec"), {"__name__": "snippet"})
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", _commands())
+def test_commands_are_understood(command: str) -> None:
+    """Composes what a Hydra command would run, and lets make say what it would do."""
+    words = shlex.split(command)
+    if words[0] == "make":
+        called = [*words, "-n"]
+    elif words[:2] == ["python", "-m"] and words[2].startswith(("trainers.", "benchmarks.")):
+        resolve = [] if "--cfg" in words else ["--cfg", "job", "--resolve"]
+        called = [sys.executable, *words[1:], *resolve]
+    elif words[:2] == ["python", "-m"]:
+        called = [sys.executable, *words[1:]]
+    else:
+        pytest.fail(f"the documents hold a command that no test knows how to run: {command}")
+    done = subprocess.run(called, cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_the_tree_in_the_readme_is_the_tree() -> None:
+    tree = re.search(r"```text\n(wildenv/.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert tree
+    folder = ROOT
+    for line in tree.group(1).splitlines():
+        entry = line.split()[0]
+        if line.startswith(" "):
+            assert (folder / entry).exists(), f"{folder.name}/{entry}"
+        else:
+            folder = ROOT / entry
+            assert folder.is_dir(), entry

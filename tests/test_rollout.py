@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeProvider, Script, call, make_env, tasks
+from wildenv.env import WildEnv
+from wildenv.episode import ROWS, Episode, EpisodeWriter, read_episodes
+from wildenv.errors import ConfigError
+from wildenv.messages import text_of
+from wildenv.policy import Observation, Policy
+from wildenv.rollout import RolloutSummary, episode_seed, latest, play, rollout
+
+IDS = [f"task-{i}" for i in range(10)]
+ACTIONS = [call("text_search", queries=["lantern"]), call("image_search", query="lantern")]
+
+
+class Searcher(Script):
+    """Searches, then answers with the first picture."""
+
+    def __init__(self) -> None:
+        super().__init__([*ACTIONS, call("answer", prompt="a lantern", references=["IMG_001"])])
+
+
+class Sleeper(Script):
+    """Never says anything."""
+
+    async def act(self, observation: Observation) -> str:
+        await asyncio.sleep(30)
+        return ""
+
+
+class Raiser(Script):
+    """Fails at its second turn."""
+
+    def __init__(self) -> None:
+        super().__init__(ACTIONS)
+
+    async def act(self, observation: Observation) -> Any:
+        if len(self._left) < 2:
+            raise ValueError("no more ideas")
+        return await super().act(observation)
+
+
+def _env(provider: FakeProvider | None = None) -> WildEnv:
+    return make_env(provider, tasks=tasks(10))
+
+
+def _roll(folder: Path, make_policy: Callable[[], Policy] = Searcher, ids: list[str] = IDS, **settings: Any) -> RolloutSummary:
+    settings = {"make_env": _env, "progress": False, **settings}
+    return asyncio.run(rollout(settings.pop("make_env"), make_policy, ids, folder, **settings))
+
+
+def _read(folder: Path) -> list[Episode]:
+    return latest(read_episodes(folder))
+
+
+def test_every_task_is_played_once_and_recorded(tmp_path: Path) -> None:
+    summary = _roll(tmp_path, ids=[*IDS, IDS[0]], name="searcher")
+    assert (summary.rolled, summary.kept, summary.failures) == (10, 0, [])
+    assert summary.end_reasons == {"answered": 10}
+    episodes = _read(tmp_path)
+    assert [episode.task_id for episode in episodes] == IDS
+    assert {episode.policy for episode in episodes} == {"searcher"}
+    assert all(episode.reward == 1.0 and episode.reward_valid for episode in episodes)
+    assert [episode.seed for episode in episodes] == [episode_seed(0, task_id) for task_id in IDS]
+    assert all((tmp_path / "images" / r["digest"][:2] / f"{r['digest']}.png").exists() for e in episodes for r in e.images)
+
+
+def test_the_number_at_once_changes_nothing(tmp_path: Path) -> None:
+    def digests(concurrency: int) -> list[str]:
+        folder = tmp_path / str(concurrency)
+        _roll(folder, concurrency=concurrency)
+        return [episode.digest() for episode in _read(folder)]
+
+    assert digests(1) == digests(8)
+
+
+def test_the_seed_of_the_run_reaches_the_episodes(tmp_path: Path) -> None:
+    _roll(tmp_path, ids=IDS[:2], seed=7)
+    assert [episode.seed for episode in _read(tmp_path)] == [episode_seed(7, task_id) for task_id in IDS[:2]]
+    assert episode_seed(7, "a") != episode_seed(8, "a") != episode_seed(8, "b")
+
+
+def test_episodes_overlap(tmp_path: Path) -> None:
+    together = threading.Barrier(4, timeout=10)
+    provider = FakeProvider()
+    provider.before = lambda tool: together.wait() if tool == "text_search" else None
+    summary = _roll(tmp_path, ids=IDS[:4], make_env=lambda: _env(provider), concurrency=4)
+    assert summary.end_reasons == {"answered": 4}
+
+
+def test_a_policy_that_sleeps_meets_its_deadline(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    summary = _roll(tmp_path, Sleeper, IDS[:3], deadline_s=0.1, concurrency=3)
+    assert time.monotonic() - begun < 5
+    assert summary.end_reasons == {"deadline": 3}
+    assert sorted(summary.failures)[0] == ("task-0", "deadline: more than 0.1 s")
+    assert {(e.end_reason, e.reward_valid, e.usage["turns"]) for e in _read(tmp_path)} == {("deadline", False, 0)}
+
+
+def test_a_tool_that_hangs_costs_only_its_own_episode(tmp_path: Path) -> None:
+    release = threading.Event()
+    hanging = set(IDS[:3])
+    made: list[WildEnv] = []
+
+    def make() -> WildEnv:
+        provider = FakeProvider()
+        env = _env(provider)
+
+        def hang(tool: str) -> None:
+            if env.episode.task_id in hanging:
+                release.wait(20)
+
+        provider.before = hang
+        made.append(env)
+        return env
+
+    try:
+        summary = _roll(tmp_path, make_env=make, concurrency=1, deadline_s=0.3)
+    finally:
+        release.set()
+    assert summary.end_reasons == {"deadline": 3, "answered": 7}
+    assert len(made) == 4
+    for episode in _read(tmp_path):
+        assert (episode.end_reason == "deadline") == (episode.task_id in hanging)
+
+
+def test_a_policy_that_raises_is_recorded_and_stops_nothing(tmp_path: Path) -> None:
+    summary = _roll(tmp_path, Raiser, IDS[:2])
+    assert summary.end_reasons == {"policy": 2}
+    assert [episode.failure for episode in _read(tmp_path)] == ["ValueError: no more ideas"] * 2
+    assert [len(episode.steps) for episode in _read(tmp_path)] == [1, 1]
+
+    class BadStart(Searcher):
+        def reset(self, *_: Any, **__: Any) -> None:
+            raise RuntimeError("not ready")
+
+    assert _roll(tmp_path / "b", BadStart, IDS[:1]).failures == [("task-0", "policy: RuntimeError: not ready")]
+
+
+def test_a_policy_s_own_timeout_is_its_failure_not_the_deadline(tmp_path: Path) -> None:
+    class Impatient(Script):
+        async def act(self, observation: Observation) -> str:
+            raise TimeoutError("endpoint too slow")
+
+    assert _roll(tmp_path, Impatient, IDS[:1], deadline_s=60).end_reasons == {"policy": 1}
+
+
+def test_only_what_is_missing_or_failed_is_rolled_again(tmp_path: Path) -> None:
+    broken = FakeProvider()
+
+    def fail_some(tool: str) -> None:
+        if tool == "image_search" and broken.asked[tool] % 2:
+            raise ConnectionError("down")
+
+    broken.before = fail_some
+    first = _roll(tmp_path, ids=IDS[:6], make_env=lambda: _env(broken), concurrency=1)
+    assert first.end_reasons == {"tool": 3, "answered": 3}
+    again = _roll(tmp_path)
+    assert (again.kept, again.rolled, again.end_reasons) == (3, 7, {"answered": 7})
+    assert (_roll(tmp_path).kept, len(list(read_episodes(tmp_path)))) == (10, 13)
+    assert {episode.end_reason for episode in _read(tmp_path)} == {"answered"}
+    assert _roll(tmp_path, seed=1).rolled == 10
+
+
+def test_a_folder_of_another_run_is_refused(tmp_path: Path) -> None:
+    _roll(tmp_path, ids=IDS[:1], name="one")
+    with pytest.raises(ConfigError, match="set resume=true or name another folder"):
+        _roll(tmp_path, name="one", resume=False)
+    with pytest.raises(ConfigError, match="policy 'one' in web fake:1; this run is of policy 'two'"):
+        _roll(tmp_path, name="two")
+    with pytest.raises(ConfigError, match="this run is of policy 'Searcher'"):
+        _roll(tmp_path)
+    provider = FakeProvider()
+    provider.version = "2"
+    with pytest.raises(ConfigError, match="in web fake:2"):
+        _roll(tmp_path, name="one", make_env=lambda: _env(provider))
+    assert len(list(read_episodes(tmp_path))) == 1
+
+
+def test_an_empty_folder_may_be_rolled_into_without_resume(tmp_path: Path) -> None:
+    assert _roll(tmp_path, ids=IDS[:1], resume=False).rolled == 1
+    assert _roll(tmp_path / "none", ids=[]).rolled == 0
+
+
+def test_settings_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="concurrency=0"):
+        _roll(tmp_path, concurrency=0)
+    with pytest.raises(ConfigError, match="no task 'strange'"):
+        _roll(tmp_path, ids=["strange"])
+
+
+def test_a_killed_run_resumes(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, os, sys\n"
+        "from tests.test_rollout import _env, IDS, Searcher\n"
+        "from wildenv.rollout import rollout\n"
+        "class Dying(Searcher):\n"
+        "    played = 0\n"
+        "    def reset(self, *a, **k):\n"
+        "        Dying.played += 1\n"
+        "        if Dying.played == 5: os._exit(9)\n"
+        "        super().reset(*a, **k)\n"
+        "asyncio.run(rollout(_env, Dying, IDS, sys.argv[1], concurrency=1, progress=False, name='p'))\n"
+    )
+    root = Path(__file__).parents[1]
+    killed = subprocess.run([sys.executable, "-c", script, tmp_path], cwd=root, check=False, timeout=60, capture_output=True)
+    assert killed.returncode == 9, killed.stderr
+    with (tmp_path / ROWS).open("ab") as rows:
+        rows.write(b'{"task": {"id": "task-4"')
+    summary = _roll(tmp_path, name="p")
+    assert (summary.kept, summary.rolled) == (4, 6)
+    _roll(tmp_path / "straight", name="p")
+    assert [e.digest() for e in _read(tmp_path)] == [e.digest() for e in _read(tmp_path / "straight")]
+
+
+def test_the_progress_bar_can_be_switched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _roll(tmp_path / "a", ids=IDS[:2], progress=True, description="collecting")
+    assert "collecting: 100%" in capsys.readouterr().err
+    _roll(tmp_path / "b", ids=IDS[:2], progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_policy_may_bring_its_own_system_prompt(tmp_path: Path) -> None:
+    class Mine(Searcher):
+        system_prompt = "Be quick."
+
+    _roll(tmp_path, Mine, IDS[:1])
+    assert text_of(_read(tmp_path)[0].messages[0]) == "Be quick."
+
+
+def test_an_error_of_our_own_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(EpisodeWriter, "append", full)
+    with pytest.raises(OSError, match="no space left"):
+        _roll(tmp_path)
+
+
+def test_one_episode_can_be_played_alone() -> None:
+    env = _env()
+    episode = asyncio.run(play(env, Searcher(), "task-3", seed=11))
+    assert (episode.task_id, episode.seed, episode.policy, episode.reward) == ("task-3", 11, "Searcher", 1.0)
+    assert asyncio.run(play(env, Sleeper(), "task-3", 1, deadline_s=0.05)).end_reason == "deadline"
+    assert asyncio.run(play(env, Raiser(), "task-3", 1, name="r")).policy == "r"

@@ -1,0 +1,386 @@
+"""The environment: one episode is one task, from the prompt to the answer.
+
+`WildEnv` orchestrates; searching, cutting, judging and recording are done by the rooms it calls. It plays one episode at a
+time, is not thread-safe, and never resets itself. Nothing of a task's hidden half is given to the agent; what the web says
+is not checked for truth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+
+from wildenv.aio import run_sync
+from wildenv.budget import Budget, Limits
+from wildenv.episode import INFRASTRUCTURE, EndReason, Episode
+from wildenv.errors import ConfigError, InfrastructureError, MessageError, ToolError, UsageError
+from wildenv.images import Gallery, ImageStore, PixelPolicy
+from wildenv.judges.base import Reference, Submission, Verdict
+from wildenv.messages import (
+    ANSWER,
+    Answer,
+    Message,
+    ToolCall,
+    assistant_message,
+    observation_text,
+    parse_action,
+    parse_answer,
+    text_block,
+    to_hermes,
+    tool_message,
+    written_form,
+)
+from wildenv.policy import Observation
+from wildenv.rewards.base import Reward, RewardReport
+from wildenv.spaces import Pictures, Unicode
+from wildenv.task import Task, TaskSource
+from wildenv.tools.answer import answer_schema
+from wildenv.tools.base import Schema, Tool, ToolContext
+from wildenv.tools.crop_image import CropImage
+from wildenv.tools.fence import disarm
+from wildenv.tools.image_search import ImageSearch
+from wildenv.tools.text_search import TextSearch
+from wildenv.tools.web_fetch import WebFetch
+from wildenv.web.client import WebClient
+from wildenv.web.cutoff import PageWithheld
+
+SYSTEM_PROMPT = (
+    "You prepare reference pictures for an image generator. Find out what the thing in the request is and what it looks like, "
+    "find pictures that show exactly it, and end with answer(prompt, references): a prompt that keeps every condition of the "
+    "request, and image ids."
+)
+"""Put in front of every chat unless the policy brings its own."""
+
+_UNREADABLE_CHARS = 2_000
+_ERROR_CHARS = 500
+
+
+class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
+    """A web to search, four tools to search it with, and an answer that ends the episode.
+
+    An action is one assistant message in any form `wildenv.messages.parse_action` reads. An observation is a dict
+    of ``text``, ``images`` (uint8, height x width x 3) and ``calls_left``. `info` has ``messages`` (the chat so far),
+    ``task_id``, ``end_reason``, ``failure``, ``reward_valid``, ``rewards`` and ``digest`` (of the episode, once it has
+    ended).
+
+    Args:
+        tasks: Where tasks come from.
+        web: The web the tools see.
+        reward: Scores the answer; None leaves every reward invalid.
+        limits: The budget.
+        pixels: How large the agent sees pictures.
+        tools: The tools; the four of the paper by default.
+        store: Where pixels go; by default a store in memory that each reset replaces.
+        system_prompt: First message of the chat.
+        render_mode: ``"ansi"`` for the chat as text, or None.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - gymnasium's own spelling
+
+    def __init__(
+        self,
+        tasks: TaskSource,
+        web: WebClient,
+        reward: Reward | None = None,
+        limits: Limits | None = None,
+        pixels: PixelPolicy | None = None,
+        tools: Sequence[Tool] | None = None,
+        store: ImageStore | None = None,
+        system_prompt: str = SYSTEM_PROMPT,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode not in (None, "ansi"):
+            raise ConfigError(f"render_mode={render_mode!r}: only 'ansi' and None are known")
+        self.tasks = tasks
+        self.web = web
+        self.reward = reward
+        self.limits = limits or Limits()
+        self.pixels = pixels or PixelPolicy()
+        self.store = store or ImageStore()
+        self._fresh_store = store is None
+        self.system_prompt = system_prompt
+        self.render_mode = render_mode
+        chosen: list[Tool] = list(tools) if tools is not None else [TextSearch(), WebFetch(), ImageSearch(), CropImage()]
+        self._tools = {tool.name: tool for tool in chosen}
+        if ANSWER in self._tools or len(self._tools) != len(chosen):
+            raise ConfigError("tools: two tools share a name, or one is called 'answer'")
+        self.observation_space = gymnasium.spaces.Dict(  # type: ignore[assignment] # a typed dict is a dict
+            {
+                "text": Unicode(),
+                "images": Pictures(max_count=self.limits.images, max_pixels=self.pixels.max_pixels),
+                "calls_left": gymnasium.spaces.Discrete(self.limits.tool_calls + 1),
+            }
+        )
+        self.action_space = Unicode()
+        self._episode: Episode | None = None
+        self._task: Task | None = None
+
+    def tools_schema(self) -> list[Schema]:
+        """Returns the tools' JSON schemas, ``answer`` last, in OpenAI's form."""
+        return [*(tool.schema() for tool in self._tools.values()), answer_schema()]
+
+    @property
+    def episode(self) -> Episode:
+        """The record of the running or ended episode.
+
+        Raises:
+            UsageError: Before the first reset.
+        """
+        if self._episode is None:
+            raise UsageError("there is no episode yet: call reset first")
+        return self._episode
+
+    @property
+    def task_prompt(self) -> str:
+        """What the user of the running episode asks for."""
+        return str(self.episode.task["prompt"])
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+        """Starts an episode.
+
+        Args:
+            seed: Draws the task; the same seed draws the same one.
+            options: ``task_id`` names the task instead; ``system_prompt`` replaces the first message; ``policy`` names the
+                policy in the record.
+
+        Raises:
+            ConfigError: If an option or the task id is unknown.
+        """
+        super().reset(seed=seed)
+        given = dict(options or {})
+        task_id, system_prompt = given.pop("task_id", None), given.pop("system_prompt", None) or self.system_prompt
+        policy = given.pop("policy", "")
+        if given:
+            raise ConfigError(f"reset(options=...): unknown options {sorted(given)}")
+        draw = int(self.np_random.integers(len(self.tasks)))
+        self._task = task = self.tasks[draw] if task_id is None else self.tasks.by_id(task_id)
+        if self._fresh_store:
+            self.store = ImageStore()
+        self._gallery = Gallery(self.store, self.pixels)
+        self._budget = Budget(self.limits, self.pixels)
+        self._ended = False
+        opening = f"{task.prompt}\nToday is {task.issued.isoformat()}."
+        messages: list[Message] = [
+            {"role": "system", "content": [text_block(system_prompt)]},
+            {"role": "user", "content": [text_block(opening)]},
+        ]
+        self._episode = Episode(
+            task=task.public(),
+            web=self.web.digest,
+            seed=-1 if seed is None else seed,
+            policy=policy,
+            tools=self.tools_schema(),
+            messages=messages,
+            end_reason="turns",
+        )
+        self._budget.spend_text(system_prompt + opening)
+        self._episode.usage = self._budget.usage()
+        return self._observe(opening, []), self._info()
+
+    def step(self, action: str | dict[str, Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Plays one assistant turn.
+
+        Returns:
+            Observation, reward (0 until the end), whether the episode was answered, whether it was cut off, info.
+
+        Raises:
+            UsageError: Before the first reset and after the end of an episode.
+        """
+        if self._episode is None:
+            raise UsageError("call reset before step")
+        if self._ended:
+            raise UsageError("the episode has ended; call reset before the next step")
+        self._budget.turns += 1
+        try:
+            parsed = parse_action(action, self._budget.turns)
+        except MessageError as error:
+            replies = self._unreadable(action, error)
+        else:
+            said = assistant_message(parsed)
+            self.episode.messages.append(said)
+            self._budget.spend_text(to_hermes(said))
+            if parsed.calls[0].name != ANSWER and self._budget.calls_left < 1:
+                return self._end("budget", self._close(parsed.calls))
+            replies = []
+            for call in parsed.calls:
+                if call.name == ANSWER:
+                    outcome = self._answer(call)
+                    if isinstance(outcome, Answer):
+                        return self._judge(outcome)
+                    replies.append(outcome)
+                    continue
+                try:
+                    replies.append(self._call(call))
+                except Exception as error:  # noqa: BLE001 - a tool may raise anything; it is not the agent's doing
+                    failure = f"{call.name}: {type(error).__name__}: {error}"
+                    self._log(call.id, call.name, failure, [], 0.0)
+                    return self._end("web" if isinstance(error, InfrastructureError) else "tool", replies, failure=failure)
+        if self._budget.turns_left < 1:
+            return self._end("turns", replies)
+        if self._budget.tokens > self.limits.tokens:
+            return self._end("context", replies)
+        return self._observe(observation_text(replies), replies), 0.0, False, False, self._info()
+
+    def fail(self, reason: EndReason, failure: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Ends the episode from outside because something other than the agent failed: a policy that raised, a deadline.
+
+        Raises:
+            UsageError: If there is no running episode, or the reason is not one of `wildenv.episode.INFRASTRUCTURE`.
+        """
+        if self._episode is None or self._ended:
+            raise UsageError("there is no running episode to fail")
+        if reason not in INFRASTRUCTURE:
+            raise UsageError(f"fail({reason!r}): the reason must be one of {', '.join(sorted(INFRASTRUCTURE))}")
+        return self._end(reason, [], failure=failure)
+
+    def render(self) -> str | None:
+        """Returns the chat as text in mode ``"ansi"``."""
+        if self.render_mode is None:
+            return None
+        lines = []
+        for message in self.episode.messages:
+            lines.append(f"--- {message['role']}")
+            lines.append(observation_text([{**message, "role": "user"}]))
+            functions = [call["function"] for call in message.get("tool_calls", [])]
+            lines.extend(f"-> {function['name']} {function['arguments']}" for function in functions)
+        return "\n".join(lines)
+
+    def _unreadable(self, action: Any, error: MessageError) -> list[Message]:
+        written = written_form(action)
+        shown = written if len(written) <= _UNREADABLE_CHARS else f"{written[:_UNREADABLE_CHARS]} [cut]"
+        reply: Message = {"role": "user", "content": [text_block(f"[error] {error}")]}
+        self.episode.messages += [{"role": "assistant", "content": [text_block(shown)] if shown else []}, reply]
+        self._budget.spend_text(shown + str(error))
+        self._log("", "", str(error), [], 0.0)
+        return [reply]
+
+    def _call(self, call: ToolCall) -> Message:
+        started = time.perf_counter()
+        error = ""
+        decisions: list[dict[str, Any]] = []
+        notes: list[str] = []
+        if self._budget.calls_left < 1:
+            blocks = [text_block("[error] no tool calls left; answer now")]
+            error = "no tool calls left"
+        else:
+            self._budget.tool_calls += 1
+            try:
+                if call.name not in self._tools:
+                    raise ToolError(f"there is no tool {call.name[:40]!r}; the tools are {', '.join(self._tools)} and {ANSWER}")
+                assert self._task is not None
+                context = ToolContext(self.web, self._gallery, self._budget, self._task.cutoff)
+                result = self._tools[call.name].run(context, call.arguments)
+                blocks, decisions, notes = list(result.blocks), result.decisions, result.notes
+            except ToolError as refused:
+                error = str(refused)[:_ERROR_CHARS]
+                blocks = [text_block(f"[error] {error}")]
+                if isinstance(refused, PageWithheld):
+                    decisions = [refused.decision.to_dict()]
+            if self._budget.calls_left == 0:
+                blocks.append(text_block("[0 tool calls left: answer now]"))
+        return self._reply(call, blocks, error, decisions, notes, time.perf_counter() - started)
+
+    def _answer(self, call: ToolCall) -> Answer | Message:
+        try:
+            answer = parse_answer(call)
+            for image_id in answer.references:
+                self._gallery.record(image_id)
+            if len(answer.references) > self.limits.references:
+                raise ToolError(f"{len(answer.references)} references; at most {self.limits.references} are taken")
+        except (MessageError, ToolError) as error:
+            return self._reply(call, [text_block(f"[error] {error}")], str(error), [], [], 0.0)
+        return answer
+
+    def _close(self, calls: Sequence[ToolCall]) -> list[Message]:
+        error = "no tool calls left; the episode ends without an answer"
+        return [self._reply(call, [text_block(f"[error] {error}")], error, [], [], 0.0) for call in calls]
+
+    def _reply(
+        self,
+        call: ToolCall,
+        blocks: list[dict[str, Any]],
+        error: str,
+        decisions: list[dict[str, Any]],
+        notes: list[str],
+        seconds: float,
+    ) -> Message:
+        # A tool of a third party may forget what the fence is for; an error may quote what the agent wrote.
+        inert = [text_block(disarm(block["text"])) if block["type"] == "text" else block for block in blocks]
+        message = tool_message(call, inert)
+        for block in inert:
+            if block["type"] == "image":
+                self._budget.spend_image(*self._gallery.shown_size(block["id"]))
+            else:
+                self._budget.spend_text(block["text"])
+        self.episode.images += [record.to_dict() for record in self._gallery.since(len(self.episode.images))]
+        self.episode.messages.append(message)
+        self.episode.decisions += [{"call": call.id, **decision} for decision in decisions]
+        self._log(call.id, call.name, error, notes, seconds)
+        return message
+
+    def _log(self, call_id: str, name: str, error: str, notes: list[str], seconds: float) -> None:
+        self.episode.steps.append({"call": call_id, "name": name, "ok": not error, "error": error, "notes": notes})
+        self.episode.timings.append(round(seconds, 6))
+        self.episode.usage = self._budget.usage()
+
+    def _judge(self, answer: Answer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        assert self._task is not None
+        references = []
+        for image_id in answer.references:
+            root, box = self._gallery.lineage(image_id)
+            references.append(Reference(image_id, self._gallery.record(image_id).source, root.source, root.url, box))
+        self.episode.answer = {"prompt": answer.prompt, "references": list(answer.references)}
+        report = self._score(Submission(answer.prompt, tuple(references), self.store))
+        if report.valid or self.reward is None:
+            return self._end("answered", [], report=report)
+        # Reasons stay in the verdicts: they may name what the agent must not learn.
+        unscored = sorted({verdict.judge for verdict in report.verdicts if verdict.unscored}) or [type(self.reward).__name__]
+        return self._end("judge", [], failure=f"no verdict from {', '.join(unscored)}; see the episode's verdicts", report=report)
+
+    def _score(self, submission: Submission | None) -> RewardReport:
+        if self.reward is None:
+            return RewardReport(0.0, False, {})
+        assert self._task is not None
+        try:
+            return run_sync(self.reward.score(self._task, submission))
+        except Exception as error:  # noqa: BLE001 - a reward may raise anything; it is not the agent's doing
+            reason = f"unscored: {type(error).__name__}: {error}"
+            return RewardReport(0.0, False, {}, (Verdict(type(self.reward).__name__, None, reason),))
+
+    def _end(
+        self, reason: EndReason, replies: list[Message], failure: str | None = None, report: RewardReport | None = None
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        self._ended = True
+        episode = self.episode
+        if report is None:
+            report = RewardReport(0.0, False, {}) if reason in INFRASTRUCTURE else self._score(None)
+        episode.end_reason, episode.failure = reason, failure
+        episode.verdicts = [verdict.to_dict() for verdict in report.verdicts]
+        episode.rewards = dict(report.components)
+        episode.reward, episode.reward_valid = report.value, report.valid
+        episode.usage = self._budget.usage()
+        answered = episode.answer is not None
+        return self._observe(observation_text(replies), replies), report.value, answered, not answered, self._info()
+
+    def _observe(self, text: str, replies: list[Message]) -> Observation:
+        ids = [block["id"] for message in replies for block in message["content"] if block["type"] == "image"]
+        return {
+            "text": text,
+            "images": tuple(self._gallery.shown(image_id) for image_id in ids),
+            "calls_left": self._budget.calls_left,
+        }
+
+    def _info(self) -> dict[str, Any]:
+        episode = self.episode
+        return {
+            "messages": [dict(message) for message in episode.messages],
+            "task_id": episode.task_id,
+            "end_reason": episode.end_reason if self._ended else "",
+            "failure": episode.failure or "",
+            "reward_valid": episode.reward_valid,
+            "rewards": {name: value for name, value in episode.rewards.items() if value is not None},
+            "digest": episode.digest() if self._ended else "",
+        }

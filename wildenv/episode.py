@@ -1,0 +1,249 @@
+"""The versioned record of one episode, and the folder episodes are kept in.
+
+An episode is one JSON line; its pictures lie beside it, by digest::
+
+    folder/
+      episodes.jsonl
+      images/ab/abcdef….png
+
+Everything downstream (training rows, reports, exports) reads episodes and nothing else. `Episode.digest` covers all that a
+replay must reproduce and leaves out `timings`, which no replay can. Hidden task fields are not recorded, but verdicts may name
+them: show verdicts to people, not to agents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from wildenv.errors import DataError
+from wildenv.images import ImageRecord, ImageStore
+from wildenv.messages import Message, digests_of
+
+SCHEMA_VERSION = 1
+ROWS = "episodes.jsonl"
+IMAGES = "images"
+
+EndReason = Literal["answered", "budget", "turns", "context", "deadline", "web", "tool", "judge", "policy"]
+"""How an episode ended: an answer; the tool budget, the turn limit or the context limit ran out; the wall clock ran out;
+the web, a tool, a judge or the policy itself failed."""
+
+INFRASTRUCTURE: frozenset[str] = frozenset({"deadline", "web", "tool", "judge", "policy"})
+"""End reasons that are not the agent's doing: such an episode is not scored and is rolled again on resume."""
+
+
+@dataclass(slots=True)
+class Episode:
+    """One episode.
+
+    Attributes:
+        task: The public half of the task.
+        web: Digest of the recorded web it was played in.
+        seed: Seed of the reset.
+        policy: Name of the policy.
+        tools: JSON schemas of the tools, as the policy saw them.
+        messages: The chat in canonical form (`wildenv.messages`).
+        images: Every picture shown, `ImageRecord.to_dict`, in order of appearance.
+        steps: One row a tool call or unreadable turn: call id, name, whether it worked, the error, notes on what was left out.
+        decisions: Every cutoff decision, with the call it belongs to.
+        answer: Refined prompt and references, or None.
+        verdicts: `Verdict.to_dict`, in the order they were given.
+        rewards: Components by name; None is unscored.
+        reward: The number `step` returned.
+        reward_valid: Whether that number may be trained on.
+        end_reason: How it ended.
+        failure: What failed, when `end_reason` is an infrastructure failure.
+        usage: Counts: tool calls, turns, pictures, pixels, characters, estimated tokens.
+        timings: Seconds of each step; outside the digest.
+    """
+
+    task: dict[str, Any]
+    web: str
+    seed: int
+    policy: str
+    tools: list[dict[str, Any]]
+    messages: list[Message]
+    images: list[dict[str, Any]] = field(default_factory=list)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    decisions: list[dict[str, Any]] = field(default_factory=list)
+    answer: dict[str, Any] | None = None
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    rewards: dict[str, float | None] = field(default_factory=dict)
+    reward: float = 0.0
+    reward_valid: bool = True
+    end_reason: EndReason = "answered"
+    failure: str | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+    timings: list[float] = field(default_factory=list)
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def task_id(self) -> str:
+        """Id of the task."""
+        return str(self.task["id"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns JSON values; the lists are the episode's own."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def digest(self) -> str:
+        """Returns the sha256 of all that a replay must reproduce, as 64 hex digits."""
+        row = self.to_dict()
+        del row["timings"]
+        return hashlib.sha256(_canonical(row)).hexdigest()
+
+    def failed(self, reason: EndReason, failure: str) -> Episode:
+        """Returns a copy that ended as a failure; another thread may still be adding to the episode itself."""
+        # Messages before images, so that every picture of a copied message is among the copied images.
+        messages, images, count = list(self.messages), list(self.images), min(len(self.steps), len(self.timings))
+        return replace(
+            self,
+            messages=messages,
+            images=images,
+            steps=self.steps[:count],
+            timings=self.timings[:count],
+            decisions=list(self.decisions),
+            verdicts=[],
+            rewards={},
+            reward=0.0,
+            reward_valid=False,
+            end_reason=reason,
+            failure=failure,
+        )
+
+    @classmethod
+    def from_dict(cls, row: Mapping[str, Any]) -> Episode:
+        """Reads an episode and validates it.
+
+        Raises:
+            DataError: If the version is not ours, a field is missing or unknown, or the chat does not hold together.
+        """
+        if not isinstance(row, Mapping):
+            raise DataError(f"an episode is an object, not {type(row).__name__}")
+        version = row.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise DataError(f"episode of schema version {version!r}; this release reads {SCHEMA_VERSION}")
+        known = {f.name for f in fields(cls)}
+        required = {"task", "web", "seed", "policy", "tools", "messages", "end_reason"}
+        unknown, missing = sorted(set(row) - known), sorted(required - set(row))
+        if unknown or missing:
+            raise DataError(f"episode with unknown fields {unknown} and missing fields {missing}")
+        episode = cls(**row)
+        episode.validate()
+        return episode
+
+    def validate(self) -> None:
+        """Checks that the parts agree.
+
+        Raises:
+            DataError: Naming the first part that does not.
+        """
+        if "id" not in self.task:
+            raise DataError("episode whose task has no id")
+        name = f"episode of {self.task_id!r}"
+        if self.end_reason not in get_args(EndReason):
+            raise DataError(f"{name}: end reason {self.end_reason!r} is none of {get_args(EndReason)}")
+        if (self.end_reason in INFRASTRUCTURE) != (self.failure is not None):
+            raise DataError(f"{name}: 'failure' goes with the end reasons {sorted(INFRASTRUCTURE)}, and only with them")
+        if len(self.steps) != len(self.timings):
+            raise DataError(f"{name}: {len(self.steps)} steps and {len(self.timings)} timings")
+        if not math.isfinite(self.reward):
+            raise DataError(f"{name}: the reward {self.reward} is not finite")
+        shown = {row["digest"] for row in self.images}
+        strange = [digest for digest in digests_of(self.messages) if digest not in shown]
+        if strange:
+            raise DataError(f"{name}: the chat shows picture {strange[0][:12]}, which 'images' does not list")
+        open_calls: list[str] = []
+        for number, message in enumerate(self.messages):
+            role = message.get("role")
+            if role == "assistant":
+                open_calls = [call["id"] for call in message.get("tool_calls", [])]
+            elif role == "tool":
+                if message["tool_call_id"] not in open_calls:
+                    raise DataError(f"{name}: message {number} replies to {message['tool_call_id']!r}, which was not called")
+                open_calls.remove(message["tool_call_id"])
+            elif role not in ("system", "user"):
+                raise DataError(f"{name}: message {number} has role {role!r}")
+        if self.answer is not None:
+            ids = {row["id"] for row in self.images}
+            lost = [ref for ref in self.answer["references"] if ref not in ids]
+            if lost:
+                raise DataError(f"{name}: the answer names {lost[0]!r}, which was never shown")
+
+
+class EpisodeWriter:
+    """Appends episodes to a folder; each append is one flushed line, so a killed process loses at most the line being written.
+
+    Args:
+        folder: Created if missing.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.images = ImageStore(self.folder / IMAGES)
+        self._rows = self.folder / ROWS
+        _drop_torn_line(self._rows)
+
+    def append(self, episode: Episode, store: ImageStore) -> None:
+        """Writes an episode and the pictures it needs from `store`."""
+        episode.validate()
+        for row in episode.images:
+            image = ImageRecord.from_dict(row)
+            for digest in (image.digest, image.source):
+                if digest not in self.images:
+                    self.images.put_png(store.png(digest))
+        with self._rows.open("ab") as rows:
+            rows.write(_canonical(episode.to_dict()) + b"\n")
+            rows.flush()
+            os.fsync(rows.fileno())
+
+
+def read_episodes(folder: str | Path) -> Iterator[Episode]:
+    """Reads the episodes of a folder one by one; a task that was rolled again appears once for each time.
+
+    Raises:
+        DataError: If the folder holds no episodes or a line is damaged; the message names the line. A last line without its
+            line break, as a killed writer leaves it, is not an episode and is passed over.
+    """
+    path = Path(folder) / ROWS
+    if not path.is_file():
+        raise DataError(f"{path}: no episodes there; collect some or name another folder")
+    with path.open("rb") as rows:
+        for number, line in enumerate(rows, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield Episode.from_dict(json.loads(line))
+            except (ValueError, DataError, TypeError, KeyError, AttributeError) as error:
+                raise DataError(f"{path.name}, line {number}: {error}") from error
+
+
+def _canonical(row: dict[str, Any]) -> bytes:
+    written = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Titles and addresses come from anywhere, and half a surrogate pair has no place in UTF-8.
+    return written.encode("utf-8", "replace")
+
+
+def _drop_torn_line(path: Path) -> None:
+    if not path.exists():
+        return
+    with path.open("rb+") as rows:
+        size = rows.seek(0, os.SEEK_END)
+        keep = size
+        while keep:
+            step = min(keep, 65_536)
+            rows.seek(keep - step)
+            found = rows.read(step).rfind(b"\n")
+            if found >= 0:
+                keep = keep - step + found + 1
+                break
+            keep -= step
+        if keep != size:
+            rows.truncate(keep)

@@ -1,0 +1,167 @@
+"""Gymnasium ids, and the one place where short names become tasks, webs and judges.
+
+``gymnasium.make("wildenv/Savanna-v0", tasks="miniweb:train", web="miniweb")`` works after ``import wildenv``, or as
+``"wildenv:wildenv/Savanna-v0"``. A change that moves scores raises the version of the id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from wildenv.budget import Limits
+from wildenv.env import SYSTEM_PROMPT, WildEnv
+from wildenv.errors import ConfigError
+from wildenv.images import ImageStore, PixelPolicy
+from wildenv.judges.oracle import OracleJudge
+from wildenv.miniweb.cache import load_world
+from wildenv.miniweb.config import WorldConfig
+from wildenv.miniweb.provider import MiniwebProvider
+from wildenv.miniweb.world import MiniWorld
+from wildenv.rewards.base import Reward
+from wildenv.rewards.search import SearchReward
+from wildenv.task import TaskSource, load_jsonl
+from wildenv.tools.base import Tool
+from wildenv.tools.crop_image import CropImage
+from wildenv.tools.image_search import ImageSearch
+from wildenv.tools.text_search import TextSearch
+from wildenv.tools.web_fetch import WebFetch
+from wildenv.web.client import WebClient
+from wildenv.web.pack import open_pack
+
+ENV_ID = "wildenv/Savanna-v0"
+MINIWEB = "miniweb"
+
+
+@lru_cache(maxsize=2)
+def miniworld(config: WorldConfig) -> MiniWorld:
+    """Returns the miniweb of a config; loaded once a process."""
+    return load_world(config)
+
+
+def make_tasks(tasks: str | TaskSource, world: WorldConfig | None = None) -> TaskSource:
+    """Resolves a task source.
+
+    Args:
+        tasks: ``"miniweb:train"``, ``"miniweb:validation"``, ``"miniweb:test"``, the path of a JSONL file, or a source as it is.
+        world: The miniweb the tasks are of.
+
+    Raises:
+        ConfigError: If the name is none of these.
+    """
+    if not isinstance(tasks, str):
+        return tasks
+    kind, _, split = tasks.partition(":")
+    if kind == MINIWEB:
+        return miniworld(world or WorldConfig()).tasks(split)
+    if tasks.endswith(".jsonl"):
+        return load_jsonl(tasks)
+    raise ConfigError(f"tasks={tasks!r}: give 'miniweb:train', 'miniweb:validation', 'miniweb:test' or the path of a .jsonl file")
+
+
+def make_web(web: str | WebClient, world: WorldConfig | None = None, undated: str = "keep") -> WebClient:
+    """Resolves a web.
+
+    Args:
+        web: ``"miniweb"``, the path of a pack to replay, or a client as it is.
+        world: The miniweb's config.
+        undated: What the date cutoff does with undated results, ``"keep"`` or ``"drop"``.
+
+    Raises:
+        ConfigError: If the name is none of these.
+    """
+    if not isinstance(web, str):
+        return web
+    if web == MINIWEB:
+        return WebClient(MiniwebProvider(miniworld(world or WorldConfig())), mode="live", undated=undated)
+    if Path(web).is_file():
+        return WebClient(mode="replay", store=open_pack(web), undated=undated)
+    raise ConfigError(f"web={web!r}: give 'miniweb' or the path of an existing pack")
+
+
+def make_env(
+    tasks: str | TaskSource = "miniweb:train",
+    web: str | WebClient = MINIWEB,
+    reward: str | Reward | None = "oracle",
+    world: WorldConfig | Mapping[str, Any] | None = None,
+    limits: Limits | Mapping[str, Any] | None = None,
+    pixels: PixelPolicy | Mapping[str, Any] | None = None,
+    undated: str = "keep",
+    show_image_urls: bool = True,
+    image_dir: str | Path | None = None,
+    system_prompt: str = SYSTEM_PROMPT,
+    render_mode: str | None = None,
+) -> WildEnv:
+    """Makes an environment from plain values; what the Gymnasium id and the Hydra config call.
+
+    Args:
+        tasks: See `make_tasks`.
+        web: See `make_web`.
+        reward: ``"oracle"`` (the miniweb's own judge), None (no reward is valid), or a reward as it is.
+        world: The miniweb's config, or its fields.
+        limits: The budget, or its fields.
+        pixels: The pixel policy, or its fields.
+        undated: What the date cutoff does with undated results.
+        show_image_urls: Whether ``image_search`` shows the address of each picture beside its page.
+        image_dir: A folder for pixels; in memory, for one episode at a time, if None.
+        system_prompt: First message of the chat.
+        render_mode: ``"ansi"`` or None.
+
+    Raises:
+        ConfigError: Naming the setting that is wrong.
+    """
+    config = world if isinstance(world, WorldConfig) else _fields(WorldConfig, "world", world)
+    scored: Reward | None
+    if reward == "oracle":
+        scored = SearchReward(OracleJudge(miniworld(config)))
+    elif isinstance(reward, str):
+        raise ConfigError(f"reward={reward!r}: give 'oracle', null or a reward object")
+    else:
+        scored = reward
+    tools: list[Tool] = [TextSearch(), WebFetch(), ImageSearch(show_url=show_image_urls), CropImage()]
+    return WildEnv(
+        tasks=make_tasks(tasks, config),
+        web=make_web(web, config, undated),
+        reward=scored,
+        limits=limits if isinstance(limits, Limits) else _fields(Limits, "limits", limits),
+        pixels=pixels if isinstance(pixels, PixelPolicy) else _fields(PixelPolicy, "pixels", pixels),
+        tools=tools,
+        store=None if image_dir is None else ImageStore(image_dir),
+        system_prompt=system_prompt,
+        render_mode=render_mode,
+    )
+
+
+def make_vec(num_envs: int, mode: str = "sync", **kwargs: Any) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """Makes a vector of environments; asynchronous ones without shared memory, which chats do not survive.
+
+    Args:
+        num_envs: How many.
+        **kwargs: For `make_env`.
+        mode: ``"sync"`` or ``"async"``.
+
+    Raises:
+        ConfigError: If the mode is unknown.
+    """
+    makers: list[Callable[[], gymnasium.Env[Any, Any]]] = [partial(make_env, **kwargs) for _ in range(num_envs)]
+    if mode == "sync":
+        return gymnasium.vector.SyncVectorEnv(makers)
+    if mode == "async":
+        return gymnasium.vector.AsyncVectorEnv(makers, shared_memory=False)
+    raise ConfigError(f"mode={mode!r}: give 'sync' or 'async'")
+
+
+def register() -> None:
+    """Registers the ids with Gymnasium."""
+    gymnasium.register(ENV_ID, entry_point="wildenv.registration:make_env", disable_env_checker=False, order_enforce=True)
+
+
+def _fields(kind: Callable[..., Any], name: str, given: Mapping[str, Any] | None) -> Any:
+    try:
+        return kind(**(given or {}))
+    except TypeError as error:
+        raise ConfigError(f"{name}: {error}") from error

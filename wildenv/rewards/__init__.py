@@ -1,0 +1,1 @@
+"""Rewards: from verdicts to a number and whether it may be trained on."""

@@ -1,0 +1,200 @@
+"""Runs many episodes at once: a deadline for each, a record of each, and a resume that rolls only what is missing or failed.
+
+A failed episode is data: it is recorded with its reason and does not stop the others. Episodes are appended in the order
+they end; readers that need a fixed order use `latest`. A tool that hangs past its episode's deadline keeps its thread until
+it returns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqdm import tqdm
+
+from wildenv.env import WildEnv
+from wildenv.episode import INFRASTRUCTURE, ROWS, Episode, EpisodeWriter, read_episodes
+from wildenv.errors import ConfigError
+from wildenv.policy import Policy
+
+
+@dataclass(slots=True)
+class RolloutSummary:
+    """What a rollout did.
+
+    Attributes:
+        rolled: Episodes played now.
+        kept: Episodes found finished and kept.
+        end_reasons: How the played ones ended.
+        failures: Task id and reason of each that failed.
+    """
+
+    rolled: int = 0
+    kept: int = 0
+    end_reasons: Counter[str] = field(default_factory=Counter)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+
+
+def episode_seed(seed: int, task_id: str) -> int:
+    """Returns the seed of a task's episode: the same for the same run seed and task, whatever else is rolled."""
+    return int.from_bytes(hashlib.sha256(f"{seed}:{task_id}".encode()).digest()[:4], "big")
+
+
+async def play(env: WildEnv, policy: Policy, task_id: str, seed: int, deadline_s: float | None = None, name: str = "") -> Episode:
+    """Plays one episode to its end.
+
+    Args:
+        env: An environment nobody else is using.
+        policy: A policy nobody else is using.
+        task_id: The task.
+        seed: For the environment and the policy.
+        deadline_s: Seconds of wall clock; None for no limit.
+        name: Name of the policy in the record.
+
+    Returns:
+        The record. A policy that raises, or runs out of time, ends the episode as a failure with its reason.
+    """
+    slot = _Slot(env)
+    try:
+        return await _play(slot, policy, task_id, seed, deadline_s, name or type(policy).__name__)
+    finally:
+        slot.threads.shutdown(wait=False)
+
+
+async def rollout(
+    make_env: Callable[[], WildEnv],
+    make_policy: Callable[[], Policy],
+    task_ids: Sequence[str],
+    folder: str | Path,
+    *,
+    seed: int = 0,
+    concurrency: int = 8,
+    deadline_s: float | None = 300.0,
+    resume: bool = True,
+    name: str = "",
+    progress: bool = True,
+    description: str = "episodes",
+) -> RolloutSummary:
+    """Plays a task each and appends the episodes to a folder.
+
+    Args:
+        make_env: Makes an environment; called once for each of `concurrency` slots, and again after a deadline passed.
+        make_policy: Makes a policy; called once an episode, and once to learn the name if there is nothing to play.
+        task_ids: What to play.
+        folder: Where episodes go.
+        seed: Seed of the run.
+        concurrency: Episodes at once.
+        deadline_s: Wall clock of an episode, in seconds.
+        resume: Keep what the folder holds already and roll only missing and failed episodes; without it the folder must be
+            empty.
+        name: Name of the policy in the records; its class by default.
+        progress: Whether to draw a progress bar.
+        description: Its label.
+
+    Raises:
+        ConfigError: If the folder holds episodes and `resume` is off, or it holds episodes of another policy or web.
+    """
+    if concurrency < 1:
+        raise ConfigError(f"concurrency={concurrency} must be at least 1")
+    writer = EpisodeWriter(folder)
+    env, policies = make_env(), [make_policy()]
+    name = name or type(policies[0]).__name__
+    done = _finished(writer.folder, resume, name, env.web.digest)
+    wanted = list(dict.fromkeys(task_ids))
+    todo = [task_id for task_id in wanted if (task_id, episode_seed(seed, task_id)) not in done]
+    summary = RolloutSummary(kept=len(wanted) - len(todo))
+    slots = [_Slot(env), *(_Slot(make_env()) for _ in range(min(concurrency, len(todo)) - 1))]
+    bar = tqdm(total=len(todo), desc=description, unit="ep", disable=not progress)
+    free, writing = asyncio.Semaphore(len(slots)), asyncio.Lock()
+
+    async def one(task_id: str) -> None:
+        slot = slots.pop()
+        try:
+            policy = policies.pop() if policies else make_policy()
+            episode = await _play(slot, policy, task_id, episode_seed(seed, task_id), deadline_s, name)
+            async with writing:
+                await asyncio.to_thread(writer.append, episode, slot.env.store)
+        finally:
+            if slot.stuck:
+                slot.threads.shutdown(wait=False)
+                slot = _Slot(make_env())
+            slots.append(slot)
+            free.release()
+        summary.rolled += 1
+        summary.end_reasons[episode.end_reason] += 1
+        if episode.failure is not None:
+            summary.failures.append((task_id, f"{episode.end_reason}: {episode.failure}"))
+        bar.update()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for task_id in todo:
+                await free.acquire()
+                group.create_task(one(task_id))
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        bar.close()
+        for slot in slots:
+            slot.threads.shutdown(wait=False)
+    return summary
+
+
+@dataclass(slots=True)
+class _Slot:
+    """An environment and the thread it runs in. It is stuck once a deadline has passed: the thread may still be in a tool."""
+
+    env: WildEnv
+    threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(max_workers=1))
+    stuck: bool = False
+
+
+async def _play(slot: _Slot, policy: Policy, task_id: str, seed: int, deadline_s: float | None, name: str) -> Episode:
+    loop, env = asyncio.get_running_loop(), slot.env
+    options = {"task_id": task_id, "system_prompt": getattr(policy, "system_prompt", None), "policy": name}
+    observation, _ = await loop.run_in_executor(slot.threads, lambda: env.reset(seed=seed, options=options))
+    try:
+        async with asyncio.timeout(deadline_s):
+            started = ended = False
+            while not ended:
+                try:
+                    if not started:
+                        policy.reset(env.task_prompt, env.tools_schema(), seed)
+                    started, action = True, await policy.act(observation)
+                except Exception as error:  # noqa: BLE001 - a policy may raise anything; it becomes the recorded failure
+                    env.fail("policy", f"{type(error).__name__}: {error}")
+                    break
+                observation, _, terminated, truncated, _ = await loop.run_in_executor(slot.threads, env.step, action)
+                ended = terminated or truncated
+    except TimeoutError:
+        slot.stuck = True
+        return env.episode.failed("deadline", f"more than {deadline_s} s")
+    return env.episode
+
+
+def _finished(folder: Path, resume: bool, name: str, web: str) -> set[tuple[str, int]]:
+    if not (folder / ROWS).exists():
+        return set()
+    done = set()
+    for episode in read_episodes(folder):
+        if not resume:
+            raise ConfigError(f"{folder} holds episodes already; set resume=true or name another folder")
+        if (episode.policy, episode.web) != (name, web):
+            raise ConfigError(
+                f"{folder} holds episodes of policy {episode.policy!r} in web {episode.web[:12]}; "
+                f"this run is of policy {name!r} in web {web[:12]}: name another folder"
+            )
+        if episode.end_reason not in INFRASTRUCTURE:
+            done.add((episode.task_id, episode.seed))
+    return done
+
+
+def latest(episodes: Iterable[Episode]) -> list[Episode]:
+    """Keeps the last record of each task and seed, ordered by task id and seed."""
+    last = {(episode.task_id, episode.seed): episode for episode in episodes}
+    return [last[key] for key in sorted(last)]
