@@ -1,0 +1,1 @@
+"""Baselines: what search earns without the paradigm, or without search at all."""
