@@ -163,3 +163,13 @@ def test_an_undisciplined_tool_is_fenced() -> None:
 def test_a_tool_may_refuse_at_any_length() -> None:
     env = _started(tools=[_Tool(lambda: _raise(ToolError("no " * 10_000)))])
     assert len(env.step(call("custom"))[0]["text"]) < 600
+
+
+def test_unreadable_actions_use_up_the_spare_turns() -> None:
+    env = _started(limits=Limits(spare_turns=2))
+    for _ in range(2):
+        assert not any(env.step("what?")[2:4])
+    _, _, _, truncated, info = env.step("what?")
+    assert truncated
+    assert info["end_reason"] == "turns"
+    assert env.episode.usage["turns"] == 3

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes import FakeProvider, call, make_env
 from wildenv.env import WildEnv
-from wildenv.episode import ROWS, SCHEMA_VERSION, Episode, EpisodeWriter, read_episodes
+from wildenv.episode import ROWS, SCHEMA_VERSION, Episode, EpisodeWriter, LatestEpisodes, read_episodes
 from wildenv.errors import DataError
 from wildenv.images import ImageStore, digest_of
 from wildenv.messages import digests_of
@@ -156,3 +156,13 @@ def test_a_failed_copy_is_whole_and_leaves_the_episode_alone() -> None:
     assert (len(copy.messages), len(copy.images), copy.usage["tool_calls"]) == (4, 5, 1)
     assert len(env.episode.messages) == 6
     assert env.episode.failure is None
+
+
+def test_the_latest_records_come_in_a_fixed_order(tmp_path: Path) -> None:
+    writer = EpisodeWriter(tmp_path)
+    for task_id, seed, policy in (("b", 1, "first"), ("a", 2, "first"), ("b", 1, "second"), ("a", 1, "first")):
+        episode = Episode({"id": task_id}, "w", seed, policy, [], [], end_reason="turns")
+        writer.append(episode, ImageStore())
+    found = LatestEpisodes(tmp_path)
+    assert len(found) == 3
+    assert [(e.task_id, e.seed, e.policy) for e in found] == [("a", 1, "first"), ("a", 2, "first"), ("b", 1, "second")]

@@ -13,11 +13,11 @@ import pytest
 
 from tests.fakes import FakeProvider, Script, call, make_env, tasks
 from wildenv.env import WildEnv
-from wildenv.episode import ROWS, Episode, EpisodeWriter, read_episodes
+from wildenv.episode import ROWS, Episode, EpisodeWriter, LatestEpisodes, read_episodes
 from wildenv.errors import ConfigError
 from wildenv.messages import text_of
 from wildenv.policy import Observation, Policy
-from wildenv.rollout import RolloutSummary, episode_seed, latest, play, rollout
+from wildenv.rollout import RolloutSummary, episode_seed, play, rollout
 
 IDS = [f"task-{i}" for i in range(10)]
 ACTIONS = [call("text_search", queries=["lantern"]), call("image_search", query="lantern")]
@@ -60,7 +60,7 @@ def _roll(folder: Path, make_policy: Callable[[], Policy] = Searcher, ids: list[
 
 
 def _read(folder: Path) -> list[Episode]:
-    return latest(read_episodes(folder))
+    return list(LatestEpisodes(folder))
 
 
 def test_every_task_is_played_once_and_recorded(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ class Limits:
 
     Attributes:
         tool_calls: Tool calls, the answer not counted (Savanna, section 3.2: 8).
-        spare_turns: Assistant turns beyond one a tool call and one for the answer; unreadable actions use them up.
+        spare_turns: Assistant turns beyond one a tool call and one for the answer, for unreadable actions and refused answers;
+            one unreadable action more ends the episode.
         images_per_search: Pictures shown by one image search (Savanna, section 3.2: 5).
         images: Pictures of the whole episode, crops included.
         references: References of an answer.
@@ -51,6 +52,7 @@ class Budget:
         self._cell = pixels.multiple**2
         self.tool_calls = 0
         self.turns = 0
+        self.unreadable = 0
         self.images = 0
         self.pixels = 0
         self.chars = 0
@@ -69,6 +71,11 @@ class Budget:
     def turns_left(self) -> int:
         """Assistant turns left."""
         return self.limits.tool_calls + 1 + self.limits.spare_turns - self.turns
+
+    @property
+    def out_of_turns(self) -> bool:
+        """Whether no further assistant turn is allowed."""
+        return self.turns_left < 1 or self.unreadable > self.limits.spare_turns
 
     @property
     def tokens(self) -> int:

@@ -218,7 +218,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                     failure = f"{call.name}: {type(error).__name__}: {error}"
                     self._log(call.id, call.name, failure, [], 0.0)
                     return self._end("web" if isinstance(error, InfrastructureError) else "tool", replies, failure=failure)
-        if self._budget.turns_left < 1:
+        if self._budget.out_of_turns:
             return self._end("turns", replies)
         if self._budget.tokens > self.limits.tokens:
             return self._end("context", replies)
@@ -253,6 +253,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         shown = written if len(written) <= _UNREADABLE_CHARS else f"{written[:_UNREADABLE_CHARS]} [cut]"
         reply: Message = {"role": "user", "content": [text_block(f"[error] {error}")]}
         self.episode.messages += [{"role": "assistant", "content": [text_block(shown)] if shown else []}, reply]
+        self._budget.unreadable += 1
         self._budget.spend_text(shown + str(error))
         self._log("", "", str(error), [], 0.0)
         return [reply]

@@ -212,17 +212,49 @@ def read_episodes(folder: str | Path) -> Iterator[Episode]:
         DataError: If the folder holds no episodes or a line is damaged; the message names the line. A last line without its
             line break, as a killed writer leaves it, is not an episode and is passed over.
     """
-    path = Path(folder) / ROWS
+    for _, episode in _lines(Path(folder) / ROWS):
+        yield episode
+
+
+class LatestEpisodes:
+    """The last record of each task and seed of a folder, in the order of task ids and seeds whatever order they ended in.
+
+    Holds places in the file, not episodes: iterating reads them one by one.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        DataError: As `read_episodes`.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._path = Path(folder) / ROWS
+        self._places = {(episode.task_id, episode.seed): place for place, episode in _lines(self._path)}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Episode]:
+        with self._path.open("rb") as rows:
+            for key in sorted(self._places):
+                rows.seek(self._places[key])
+                yield Episode.from_dict(json.loads(rows.readline()))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Episode]]:
     if not path.is_file():
         raise DataError(f"{path}: no episodes there; collect some or name another folder")
+    place = 0
     with path.open("rb") as rows:
         for number, line in enumerate(rows, 1):
             if not line.endswith(b"\n"):
                 return
             try:
-                yield Episode.from_dict(json.loads(line))
+                yield place, Episode.from_dict(json.loads(line))
             except (ValueError, DataError, TypeError, KeyError, AttributeError) as error:
                 raise DataError(f"{path.name}, line {number}: {error}") from error
+            place += len(line)
 
 
 def _canonical(row: dict[str, Any]) -> bytes:

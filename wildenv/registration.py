@@ -43,12 +43,22 @@ def miniworld(config: WorldConfig) -> MiniWorld:
     return load_world(config)
 
 
-def make_tasks(tasks: str | TaskSource, world: WorldConfig | None = None) -> TaskSource:
+def world_config(world: WorldConfig | Mapping[str, Any] | None) -> WorldConfig:
+    """Returns a miniweb's config from its fields; None is the default.
+
+    Raises:
+        ConfigError: If a field is unknown.
+    """
+    config: WorldConfig = world if isinstance(world, WorldConfig) else _fields(WorldConfig, "world", world)
+    return config
+
+
+def make_tasks(tasks: str | TaskSource, world: WorldConfig | Mapping[str, Any] | None = None) -> TaskSource:
     """Resolves a task source.
 
     Args:
         tasks: ``"miniweb:train"``, ``"miniweb:validation"``, ``"miniweb:test"``, the path of a JSONL file, or a source as it is.
-        world: The miniweb the tasks are of.
+        world: The config of the miniweb the tasks are of, or its fields.
 
     Raises:
         ConfigError: If the name is none of these.
@@ -57,7 +67,7 @@ def make_tasks(tasks: str | TaskSource, world: WorldConfig | None = None) -> Tas
         return tasks
     kind, _, split = tasks.partition(":")
     if kind == MINIWEB:
-        return miniworld(world or WorldConfig()).tasks(split)
+        return miniworld(world_config(world)).tasks(split)
     if tasks.endswith(".jsonl"):
         return load_jsonl(tasks)
     raise ConfigError(f"tasks={tasks!r}: give 'miniweb:train', 'miniweb:validation', 'miniweb:test' or the path of a .jsonl file")
@@ -114,7 +124,7 @@ def make_env(
     Raises:
         ConfigError: Naming the setting that is wrong.
     """
-    config = world if isinstance(world, WorldConfig) else _fields(WorldConfig, "world", world)
+    config = world_config(world)
     scored: Reward | None
     if reward == "oracle":
         scored = SearchReward(OracleJudge(miniworld(config)))

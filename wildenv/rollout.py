@@ -1,8 +1,8 @@
 """Runs many episodes at once: a deadline for each, a record of each, and a resume that rolls only what is missing or failed.
 
 A failed episode is data: it is recorded with its reason and does not stop the others. Episodes are appended in the order
-they end; readers that need a fixed order use `latest`. A tool that hangs past its episode's deadline keeps its thread until
-it returns.
+they end; readers that need a fixed order use `wildenv.episode.LatestEpisodes`. A tool that hangs past its episode's deadline
+keeps its thread until it returns.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,9 +192,3 @@ def _finished(folder: Path, resume: bool, name: str, web: str) -> set[tuple[str,
         if episode.end_reason not in INFRASTRUCTURE:
             done.add((episode.task_id, episode.seed))
     return done
-
-
-def latest(episodes: Iterable[Episode]) -> list[Episode]:
-    """Keeps the last record of each task and seed, ordered by task id and seed."""
-    last = {(episode.task_id, episode.seed): episode for episode in episodes}
-    return [last[key] for key in sorted(last)]

@@ -63,13 +63,19 @@ def best_view(group: list[Match]) -> Match:
 
 
 def describe(candidates: list[Candidate], dossier: Dossier) -> str:
-    """Says for every candidate, in the order shown, what it shows and what speaks against it, and then its id."""
+    """Says for every thing of every candidate, in the order shown, what it looks like and what speaks against it, then the id."""
     phrases = []
     for candidate in candidates:
-        things = [" ".join(filter(None, (thing.main, thing.trim, thing.pattern))) for thing in _things(candidate)]
         reason = rejected_by_title(candidate, dossier)
-        phrases.append(f"{' and '.join(things) or 'nothing'}{f' ({reason})' if reason else ''} {candidate.id}")
+        doubt = f" ({reason})" if reason else ""
+        looks = [looks_of(thing) for thing in _things(candidate)] or ["nothing"]
+        phrases += [f"{look}{doubt} {candidate.id}" for look in looks]
     return "; ".join(phrases)
+
+
+def looks_of(thing: Sighting) -> str:
+    """Returns main colour, trim and pattern of a thing, as far as they can be read."""
+    return " ".join(filter(None, (thing.main, thing.trim, thing.pattern)))
 
 
 def rejected_by_title(candidate: Candidate, dossier: Dossier) -> str:

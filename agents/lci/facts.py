@@ -95,10 +95,9 @@ class Facts:
         """Whether enough is known to tell look-alikes apart: the main colour, and the trim or the pattern."""
         return "main" in self.known and ("trim" in self.known or "pattern" in self.known)
 
-    def phrase(self) -> str:
-        """Returns the known looks in a few words, or "nothing"."""
-        words = [f"{name} {self.known[name]}" for name in ATTRIBUTES if name in self.known]
-        return ", ".join(words) or "nothing"
+    def wanted(self) -> str:
+        """Returns the looks to search for, in the order in which pictures are described; "any" where nothing is known."""
+        return " ".join(self.known.get(name, "any") for name in ("main", "trim", "pattern"))
 
 
 def whole_sentences(snippet: str) -> str:

@@ -69,8 +69,9 @@ class LciPolicy(ScriptedPolicy):
         queries = self._queries(dossier)
         while True:
             groups = corroborate.group(candidates, dossier)
-            agreeing = [", ".join(dict.fromkeys(match.candidate.id for match in group)) for group in groups]
-            thought = f"{shown}Facts: {dossier.facts.phrase()}. Agree: {' or '.join(agreeing) or 'none'}."
+            views = [corroborate.best_view(group) for group in groups]
+            found = [f"{corroborate.looks_of(view.sighting)} {view.candidate.id}" for view in views]
+            thought = f"{shown}Wanted: {dossier.facts.wanted()}. Match: {' or '.join(found) or 'none'}."
             shown = ""
             if len(groups) == 1 or not self.locate or observation["calls_left"] < 3:
                 break
@@ -84,8 +85,11 @@ class LciPolicy(ScriptedPolicy):
                 shown = f"Corroborate: {corroborate.describe(new, dossier) or 'nothing new'}. "
             else:
                 break
-        match = corroborate.best_view(groups[0]) if groups else corroborate.nearest(candidates, dossier)
-        return (thought, match), observation
+        if len(groups) == 1:
+            return (thought, views[0]), observation
+        match = views[0] if views else corroborate.nearest(candidates, dossier)
+        closest = f" Closest: {corroborate.looks_of(match.sighting)} {match.candidate.id}." if match else " Nothing to choose."
+        return (thought + closest, match), observation
 
     def _queries(self, dossier: Dossier) -> list[str]:
         """Returns image queries to try after the first, best first."""
@@ -93,15 +97,14 @@ class LciPolicy(ScriptedPolicy):
         return [f"{launch} {subject.proper}", f"{launch} stage"] if launch else [f"{subject.proper} launch"]
 
     def _hand_on(self, dossier: Dossier, thought: str, match: Match | None, image_id: str, observation: Observation) -> Script:
-        picked = f"{thought} Choose {image_id}." if image_id else f"{thought} Nothing to choose."
         box = isolate.crop_box(match) if match and self.isolate and observation["calls_left"] > 0 else None
         if box is not None and match is not None:
             why = "it is small in the frame" if match.alone else "it shares the frame"
-            observation = yield say(f"{picked} Isolate: {why}.", "crop_image", image_id=image_id, box=box)
-            picked = "The crop shows it alone."
+            observation = yield say(f"{thought} Isolate: {why}.", "crop_image", image_id=image_id, box=box)
+            thought = "The crop shows it alone."
             if not failed(observation):
                 image_id = read_crop(observation)
-        yield say(picked, "answer", prompt=self._refined(dossier), references=[image_id] if image_id else [])
+        yield say(thought, "answer", prompt=self._refined(dossier), references=[image_id] if image_id else [])
 
     def _refined(self, dossier: Dossier) -> str:
         known = dossier.facts.known
