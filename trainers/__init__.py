@@ -1,0 +1,1 @@
+"""Collecting trajectories and training models on them; run from a checkout, not shipped in the wheel."""

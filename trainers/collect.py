@@ -1,0 +1,114 @@
+"""Teacher rollouts to training rows: ``python -m trainers.collect agent=lci tasks=miniweb:train limit=500``.
+
+Rolls what the folder does not hold yet, then filters all of its episodes into ``rows.jsonl`` and writes ``filters.json``
+(counts, and the id and reason of every episode removed). Both passes stream. The filters judge the record, not the reasoning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.table import Table
+from tqdm import tqdm
+
+from agents.roll import roll
+from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
+from trainers.data import Row, RowFolder, RowWriter
+from trainers.filters import FILTERS, FilterReport, FilterSettings, keep
+from trainers.hub import write_dataset
+from wildenv.episode import LatestEpisodes
+from wildenv.errors import ConfigError
+from wildenv.rollout import RolloutSummary
+
+REPORT = "filters.json"
+_CONSOLE = Console()
+_NAMED = 5
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="collect")
+def main(composed: DictConfig) -> None:
+    """Composes the run and collects."""
+    with plain_errors():
+        config = plain(composed)
+        freeze(config, run_dir())
+        collect(config, config["env"], config["agent"], config["seed"])
+
+
+def collect(settings: Mapping[str, Any], env: Config, agent: Config, seed: int) -> Path:
+    """Collects rows.
+
+    Args:
+        settings: ``conf/collect/default.yaml`` as plain values.
+        env: Arguments of `wildenv.registration.make_env`, `tasks` excepted.
+        agent: ``conf/agent`` entry as plain values, see `agents.maker`.
+        seed: Of the run.
+
+    Returns:
+        The folder with episodes, pictures and rows.
+
+    Raises:
+        ConfigError: If no episode survives the filters, naming what removed them.
+    """
+    folder = Path(settings["folder"] or default_folder(settings, env, agent, seed))
+    filters = FilterSettings(**settings["filters"])
+    summary, _ = roll(agent, env, settings, folder, seed)
+    _print_rollout(summary)
+    report = write_rows(folder, filters)
+    print_report(report)
+    _CONSOLE.print(f"{report.kept} rows in {folder}")
+    if not report.kept:
+        raise ConfigError(f"none of {report.total} episodes passed the filters; see {folder / REPORT} and loosen collect.filters")
+    if settings["dataset"] is not None:
+        source_facts = {"teacher": agent["name"], "tasks": settings["tasks"], "web": env["web"], "seed": seed}
+        written = write_dataset(RowFolder(folder), settings["dataset"], f"{agent['name']} trajectories", source_facts)
+        _CONSOLE.print(f"dataset in {written}")
+    return folder
+
+
+def default_folder(settings: Mapping[str, Any], env: Config, agent: Config, seed: int) -> Path:
+    """Returns where episodes go by default: one folder per teacher, environment, tasks and seed, whatever the limit."""
+    recipe = json.dumps([env, agent, settings["tasks"], seed], sort_keys=True, default=str)
+    digest = hashlib.sha256(recipe.encode()).hexdigest()[:10]
+    return Path("outputs") / "episodes" / f"{agent['name']}-{digest}"
+
+
+def write_rows(folder: Path, filters: FilterSettings) -> FilterReport:
+    """Filters the episodes of a folder into its ``rows.jsonl``, in the order of their task ids, and writes the report."""
+    report = FilterReport()
+    with RowWriter(folder) as writer:
+        for episode in tqdm(LatestEpisodes(folder), desc="filtering", unit="ep"):
+            if keep(episode, filters, report):
+                writer.write(Row.from_episode(episode))
+    report.write(folder / REPORT)
+    return report
+
+
+def print_report(report: FilterReport) -> None:
+    """Prints what each filter removed."""
+    table = Table("", "episodes", "share", title="filters")
+    table.add_row("collected", str(report.total), "")
+    for name in FILTERS:
+        removed = len(report.removed[name])
+        table.add_row(f"removed: {name}", str(removed), f"{removed / max(1, report.total):.1%}")
+    table.add_row("kept", str(report.kept), f"{report.kept / max(1, report.total):.1%}")
+    _CONSOLE.print(table)
+
+
+def _print_rollout(summary: RolloutSummary) -> None:
+    ends = ", ".join(f"{count} {reason}" for reason, count in sorted(summary.end_reasons.items()))
+    _CONSOLE.print(f"rolled {summary.rolled} episodes ({ends or 'none were missing'}), kept {summary.kept}")
+    for task_id, reason in summary.failures[:_NAMED]:
+        _CONSOLE.print(f"failed: {task_id}: {reason}")
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = fix_spelling(sys.argv[1:])
+    main()

@@ -1,0 +1,145 @@
+"""Supervised fine-tuning on trajectories: ``python -m trainers.sft experiment=ranger``.
+
+Composes the config, finds or collects the rows, opens or builds the model, trains, and leaves in the run directory:
+``config.yaml`` and ``environment.json``, ``fit.json`` (rows cut and dropped), ``metrics.parquet`` and ``loss.png``, ``best``
+and ``last`` (whole checkpoints with processor and chat template), ``initial`` (the nano model before training, where one was
+built) and ``checkpoints``. Nothing here measures what the model can do with its tools: that is `benchmarks.evaluate`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.table import Table
+
+from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, read_frozen, run_dir
+from trainers.launch import launched, start_ranks
+from trainers.scale import scale_changes
+from wildenv.errors import ConfigError
+
+# TRL reports its use otherwise; a run talks to nobody unless it is told to.
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+_CONSOLE = Console()
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="sft")
+def main(composed: DictConfig) -> None:
+    """Composes the run and trains here, or in as many ranks as ``launch.processes`` says."""
+    with plain_errors():
+        config = plain(composed)
+        folder = run_dir()
+        _print_changes(scale_changes(config))
+        # DeepSpeed wants a launcher for a single rank too.
+        if launched() or (config["launch"]["processes"] == 1 and config["deepspeed"]["config"] is None):
+            freeze(config, folder)
+            train(config, folder)
+        else:
+            from trainers.source import prepare
+
+            # Rows are made before the ranks start: they must not race for them.
+            prepared = {**config, "data": {**config["data"], "path": str(prepare(config, folder)), "source": "rows"}}
+            frozen = freeze(prepared, folder)
+            start_ranks("trainers.sft", frozen, config["launch"]["processes"])
+
+
+def train(config: Config, folder: Path) -> dict[str, float]:
+    """Trains one model.
+
+    Args:
+        config: ``conf/sft.yaml`` as plain values.
+        folder: The run directory.
+
+    Returns:
+        The final training and evaluation measures.
+
+    Raises:
+        ConfigError: Naming the setting that is wrong.
+    """
+    # Heavy imports wait until the config is known to be sound.
+    from transformers import set_seed
+
+    from trainers.arguments import last_checkpoint, lora, training_arguments
+    from trainers.collate import TrajectoryCollator
+    from trainers.data import RowFolder, split
+    from trainers.export import export
+    from trainers.fit import fit_rows, write_report
+    from trainers.model import open_model
+    from trainers.source import prepare
+    from trainers.track import LocalLog, start_wandb
+    from trainers.trainer import TrajectoryTrainer, as_dataset
+
+    settings = config["trainer"]
+    folder.mkdir(parents=True, exist_ok=True)
+    set_seed(config["seed"])
+    # Before the model: under ZeRO-3 its weights are partitioned as they are created.
+    arguments = training_arguments(config, folder)
+    rows = RowFolder(prepare(config, folder))
+    loaded = open_model(config, rows, folder)
+    chosen, held = split(rows, config["data"]["validation_share"])
+    rank, ranks = arguments.process_index, arguments.world_size
+    fitted = {
+        name: fit_rows(rows, indices, loaded.encoder, settings, name, rank, ranks)
+        for name, indices in (("training", chosen), ("validation", held))
+    }
+    main_process = rank == 0
+    if main_process:
+        counts = write_report(folder / "fit.json", fitted)
+        for name, count in counts.items():
+            _CONSOLE.print(f"{name}: " + ", ".join(f"{value} {key}" for key, value in count.items()))
+        arguments.report_to = start_wandb(config["logger"], config, folder)
+    trainer = TrajectoryTrainer(
+        chunk=settings["loss_chunk"],
+        model=loaded.model,
+        args=arguments,
+        data_collator=TrajectoryCollator(
+            rows, loaded.encoder, settings["token_weights"], settings["assistant_turns"], settings["dummy_image"]
+        ),
+        train_dataset=as_dataset(fitted["training"]),
+        eval_dataset=as_dataset(fitted["validation"]) if fitted["validation"] else None,
+        processing_class=loaded.processor or loaded.tokenizer,
+        peft_config=lora(settings),
+        callbacks=[LocalLog(folder)],
+    )
+    if config["deepspeed"]["config"] is not None and not trainer.is_deepspeed_enabled:
+        raise ConfigError(
+            "deepspeed: accelerate does not use it in this process; leave ACCELERATE_USE_CPU unset (DS_ACCELERATOR=cpu trains on "
+            "the CPU) or set deepspeed=none"
+        )
+    trainer.train(resume_from_checkpoint=last_checkpoint(settings["resume"]))
+    if main_process:
+        export(trainer.state, folder, config["model"], loaded)
+        _CONSOLE.print(f"run directory: {folder}")
+    return summary(trainer.state.log_history)
+
+
+def summary(history: list[dict[str, Any]]) -> dict[str, float]:
+    """Returns first and last training loss and the last evaluation loss of a run."""
+    losses = [record["loss"] for record in history if "loss" in record]
+    evaluated = [record["eval_loss"] for record in history if "eval_loss" in record]
+    return {"first_loss": losses[0], "last_loss": losses[-1]} | ({"eval_loss": evaluated[-1]} if evaluated else {})
+
+
+def _print_changes(changes: list[tuple[str, Any, Any]]) -> None:
+    shown = [change for change in changes if not change[0].startswith(("model.", "deepspeed.")) or change[0] == "model.name"]
+    if not shown:
+        return
+    table = Table("setting", "recipe", "this run", title="what `scale` changes of the recipe")
+    for name, before, after in shown:
+        table.add_row(name, str(before), str(after))
+    _CONSOLE.print(table)
+
+
+if __name__ == "__main__":
+    if "--frozen" in sys.argv[1:]:
+        frozen_at = Path(sys.argv[sys.argv.index("--frozen") + 1])
+        with plain_errors():
+            train(read_frozen(frozen_at), frozen_at.parent)
+    else:
+        sys.argv[1:] = fix_spelling(sys.argv[1:])
+        main()
