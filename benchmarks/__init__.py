@@ -1,0 +1,1 @@
+"""Benchmarks and the reports made from their episodes; run from a checkout, not shipped in the wheel."""

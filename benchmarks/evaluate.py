@@ -1,0 +1,90 @@
+"""Rolls an agent over a benchmark and prints its scores: ``python -m benchmarks.evaluate benchmark=savanna agent=lci``.
+
+Writes episodes as it goes and resumes a folder that holds some; prints the search score by domain and by retrieval confusion with
+bootstrap 95 % intervals, and why the rest failed; leaves ``scores.json`` beside the episodes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from agents.roll import roll
+from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
+from benchmarks.savanna.scores import score
+from benchmarks.savanna.tables import MINIWEB_NOTE, failure_table, score_table
+from wildenv.episode import Episode, LatestEpisodes
+from wildenv.errors import ConfigError
+from wildenv.registration import MINIWEB, miniworld, world_config
+
+SCORES = "scores.json"
+_NAMED = 5
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="evaluate")
+def main(composed: DictConfig) -> None:
+    """Composes the run, rolls and prints."""
+    with plain_errors():
+        config = plain(composed)
+        folder = Path(config["folder"] or run_dir())
+        freeze(config, run_dir())
+        agent = config["agent"]
+        episodes = play_all(config, folder, agent)
+        scores = score(episodes, kappa_of(config["benchmark"], config["env"]))
+        (folder / SCORES).write_text(json.dumps(asdict(scores), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        console = Console()
+        console.print(score_table(scores, f"{agent['name']} on {config['benchmark']['tasks']}"))
+        console.print(failure_table(scores, len(episodes)))
+        if config["env"]["web"] == MINIWEB:
+            console.print(MINIWEB_NOTE)
+        console.print(f"episodes and scores: {folder}")
+
+
+def play_all(config: Config, folder: Path, agent: Config) -> list[Episode]:
+    """Rolls the tasks of a benchmark that the folder does not hold yet.
+
+    Args:
+        config: ``conf/evaluate.yaml`` as plain values.
+        folder: Where episodes go.
+        agent: ``conf/agent`` entry as plain values.
+
+    Returns:
+        The last record of each task of the benchmark, by task id.
+    """
+    settings = {key: config[key] for key in ("concurrency", "deadline_s")} | config["benchmark"]
+    summary, task_ids = roll(agent, config["env"], settings, folder, config["seed"])
+    for task_id, reason in summary.failures[:_NAMED]:
+        Console(stderr=True).print(f"failed: {task_id}: {reason}")
+    wanted = set(task_ids)
+    return [episode for episode in LatestEpisodes(folder) if episode.task_id in wanted]
+
+
+def kappa_of(benchmark: Config, env: Config) -> Callable[[str], float] | None:
+    """Resolves ``benchmark.kappa``.
+
+    Raises:
+        ConfigError: If it is neither ``miniweb``, null nor a readable JSON object.
+    """
+    kappa = benchmark["kappa"]
+    if kappa is None:
+        return None
+    if kappa == MINIWEB:
+        return miniworld(world_config(env.get("world"))).kappa
+    try:
+        table: dict[str, Any] = json.loads(Path(kappa).read_text(encoding="utf-8"))
+        return {str(key): float(value) for key, value in table.items()}.__getitem__
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ConfigError(f"benchmark.kappa={kappa!r}: give miniweb, null or a JSON file of task id to κ ({error})") from error
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = fix_spelling(sys.argv[1:])
+    main()

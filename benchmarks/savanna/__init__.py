@@ -1,0 +1,1 @@
+"""Savanna: search and generation scores by domain and by retrieval confusion."""

@@ -1,0 +1,72 @@
+"""Prints scores as tables, and says what they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.table import Table
+
+from benchmarks.intervals import paired
+from benchmarks.savanna.scores import Scores
+
+MINIWEB_NOTE = "Scores on the generated miniweb; not comparable with scores on Savanna or the live web."
+
+
+def score_table(scores: Scores, title: str) -> Table:
+    """Returns the search score: all, by domain, by κ bucket; percent with bootstrap 95 % interval."""
+    table = Table(title=title)
+    table.add_column("")
+    table.add_column("n", justify="right")
+    table.add_column("search score, % [95 % interval]", justify="right")
+    if scores.search is None:
+        table.add_row("all", "0", "nothing was scored")
+        return table
+    table.add_row("all", str(scores.search.n), scores.search.percent(), end_section=True)
+    for groups in (scores.by_domain, scores.by_kappa):
+        for number, (name, interval) in enumerate(groups.items(), 1):
+            table.add_row(name, str(interval.n), interval.percent(), end_section=number == len(groups))
+    return table
+
+
+def failure_table(scores: Scores, total: int) -> Table:
+    """Returns why episodes failed, and what was left unscored."""
+    table = Table(title="why episodes failed")
+    table.add_column("")
+    table.add_column("episodes", justify="right")
+    table.add_column("share", justify="right")
+    for kind, count in scores.failures.items():
+        table.add_row(kind, str(count), f"{count / total:.1%}")
+    for reason, count in scores.unscored.items():
+        table.add_row(f"unscored: {reason}", str(count), f"{count / total:.1%}")
+    if not scores.failures and not scores.unscored:
+        table.add_row("none", "0", "0.0%")
+    return table
+
+
+def comparison_table(scores: Mapping[str, Scores], baseline: str, title: str) -> Table:
+    """Returns agents side by side, with the paired difference to one of them."""
+    table = Table(title=title)
+    table.add_column("agent")
+    for name in (
+        "n",
+        "search score, % [95 % interval]",
+        f"minus {baseline}",
+        "answered",
+        "readable turns",
+        "calls",
+        "clean refs",
+    ):
+        table.add_column(name, justify="right")
+    for agent, found in scores.items():
+        difference = paired(found.passed, scores[baseline].passed) if agent != baseline else None
+        table.add_row(
+            agent,
+            str(found.search.n if found.search else 0),
+            found.search.percent() if found.search else "nothing was scored",
+            difference.percent() if difference else "",
+            f"{found.answered:.0%}",
+            f"{found.readable:.0%}",
+            f"{found.calls:.1f}",
+            "" if found.clean is None else f"{found.clean:.0%}",
+        )
+    return table
