@@ -15,7 +15,7 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 sft: $(READY)  ## set up, train the embedded default by SFT, and show what the training changed
-	$(PYTHON) -m trainers.sft +experiment=ranger run.dir=$(RUN) $(ARGS)
+	$(PYTHON) -m trainers.sft +experiment=ranger hydra.run.dir=$(RUN) $(ARGS)
 	$(PYTHON) -m benchmarks.compare run=$(RUN)
 
 test: $(READY)  ## set up and run the tests

@@ -53,9 +53,9 @@ class BatchedGenerator:
     ) -> None:
         for name, value in (("max_new_tokens", max_new_tokens), ("max_batch", max_batch), ("max_batch_tokens", max_batch_tokens)):
             if value < 1:
-                raise ConfigError(f"agent.{name}={value} must be at least 1")
+                raise ConfigError(f"agent.generator.{name}={value} must be at least 1")
         if temperature < 0:
-            raise ConfigError(f"agent.temperature={temperature} must not be negative")
+            raise ConfigError(f"agent.generator.temperature={temperature} must not be negative")
         self.loaded = loaded
         self.max_new_tokens = max_new_tokens
         self.temperature = temperature

@@ -87,6 +87,8 @@ def load(
     loader = AutoModelForImageTextToText if sees else AutoModelForCausalLM
     arguments = {**source, **(model_kwargs or {})}
     model = _reach(path, lambda: loader.from_pretrained(where, config=config, dtype=_DTYPES[dtype], **arguments))
+    if gguf_file is not None:
+        _forget_quantization(model)
     processor: ProcessorMixin | None = None
     if sees:
         processor = _reach(path, lambda: _processor(where))
@@ -175,6 +177,14 @@ def read_template(path: str | Path) -> str:
     if not file.is_file():
         raise ConfigError(f"model.chat_template={path} is not a file")
     return file.read_text(encoding="utf-8")
+
+
+def _forget_quantization(model: Any) -> None:
+    """Drops the marks of the file format: GGUF weights are unpacked on reading, and a marked model may not be trained."""
+    for holder, name in ((model, "hf_quantizer"), (model, "quantization_method"), (model.config, "quantization_config")):
+        if name in vars(holder):
+            delattr(holder, name)
+    model.is_quantized = False
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -6,6 +6,7 @@ one table, with the fall of the loss on assistant tokens above it. The table rep
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from dataclasses import asdict
@@ -14,15 +15,14 @@ from typing import Any
 
 import hydra
 import pyarrow.parquet as parquet
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from rich.console import Console
 
-from agents.runs import FROZEN, Config, fix_spelling, freeze, plain, plain_errors, run_dir
-from benchmarks.evaluate import kappa_of, play_all
+from agents.runs import FROZEN, Config, fix_spelling, freeze, plain, plain_errors, read_frozen, run_dir
+from benchmarks.evaluate import kappa_of, of_miniweb, play_all
 from benchmarks.savanna.scores import Scores, score
 from benchmarks.savanna.tables import MINIWEB_NOTE, comparison_table
 from wildenv.errors import ConfigError
-from wildenv.registration import MINIWEB
 
 TABLE = "comparison.json"
 
@@ -40,14 +40,15 @@ def main(composed: DictConfig) -> None:
         kappa = kappa_of(config["benchmark"], config["env"])
         scores: dict[str, Scores] = {}
         for name, agent in players.items():
-            scores[name] = score(play_all(config, run / "comparison" / name, agent), kappa)
+            scores[name] = score(play_all(config, run / "comparison" / f"{name}-{fingerprint(agent)}", agent), kappa)
         table = {name: asdict(found) for name, found in scores.items()}
         (run / TABLE).write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         console = Console()
         console.print(loss_line(run))
-        title = f"{config['benchmark']['tasks']}: the same {config['benchmark']['limit']} tasks and seeds for each"
+        played = max(sum(found.unscored.values()) + len(found.passed) for found in scores.values())
+        title = f"{config['benchmark']['tasks']}: the same {played} tasks and seeds for each"
         console.print(comparison_table(scores, "untrained", title))
-        if config["env"]["web"] == MINIWEB:
+        if of_miniweb(config):
             console.print(MINIWEB_NOTE)
 
 
@@ -57,26 +58,35 @@ def read_run(run: Path) -> Config:
     Raises:
         ConfigError: If the folder is no finished training run.
     """
-    for needed in (FROZEN, "initial", "best", "metrics.parquet"):
+    for needed in (FROZEN, "best", "metrics.parquet"):
         if not (run / needed).exists():
-            raise ConfigError(
-                f"run={run}: there is no {needed} in it; name the directory of a finished `python -m trainers.sft` run"
-            )
-    loaded = OmegaConf.load(run / FROZEN)
-    assert isinstance(loaded, DictConfig)
-    return plain(loaded)
+            raise ConfigError(f"run={run}: there is no {needed} in it; name the directory of a finished trainers.sft run")
+    return read_frozen(run / FROZEN)
 
 
 def agents_of(config: Config, trained: Config, run: Path) -> dict[str, Config]:
-    """Returns the agents to compare, by name, as ``conf/agent`` entries."""
-    local = config["local"]
-    players = {}
-    for name, folder in (("untrained", "initial"), ("trained", "best")):
-        model = {**trained["model"], "path": str(run / folder)}
-        players[name] = {**local, "name": name, "generator": {**local["generator"], "model": model}}
+    """Returns the agents to compare, by name, as ``conf/agent`` entries; untrained is what the run started from."""
+    local, model = config["local"], trained["model"]
+    start = {**model, "path": str(run / "initial")} if (run / "initial").exists() else model
+    # What a run saves is a plain folder, whatever file its model was read from.
+    end = {**model, "path": str(run / "best"), "gguf_file": None}
+    players = {
+        name: {**local, "name": name, "generator": {**local["generator"], "model": chosen}}
+        for name, chosen in (("untrained", start), ("trained", end))
+    }
     players["teacher"] = {**trained["agent"], "name": "teacher"}
     players["direct_search"] = config["direct_search"]
     return players
+
+
+def fingerprint(agent: Config) -> str:
+    """Returns a short digest of an agent: of its settings and, for a checkpoint folder, of its weights."""
+    digest = hashlib.sha256(json.dumps(agent, sort_keys=True, default=str).encode())
+    path = agent.get("generator", {}).get("model", {}).get("path")
+    for file in sorted(Path(path).glob("*.safetensors")) if path else []:
+        with file.open("rb") as weights:
+            digest.update(hashlib.file_digest(weights, "sha256").digest())
+    return digest.hexdigest()[:10]
 
 
 def loss_line(run: Path) -> str:

@@ -20,10 +20,11 @@ from rich.console import Console
 from agents.roll import roll
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
 from benchmarks.savanna.scores import score
-from benchmarks.savanna.tables import MINIWEB_NOTE, failure_table, score_table
+from benchmarks.savanna.tables import MINIWEB_NOTE, extras_line, failure_table, score_table
 from wildenv.episode import Episode, LatestEpisodes
 from wildenv.errors import ConfigError
 from wildenv.registration import MINIWEB, miniworld, world_config
+from wildenv.rollout import episode_seed
 
 SCORES = "scores.json"
 _NAMED = 5
@@ -43,7 +44,8 @@ def main(composed: DictConfig) -> None:
         console = Console()
         console.print(score_table(scores, f"{agent['name']} on {config['benchmark']['tasks']}"))
         console.print(failure_table(scores, len(episodes)))
-        if config["env"]["web"] == MINIWEB:
+        console.print(extras_line(scores))
+        if of_miniweb(config):
             console.print(MINIWEB_NOTE)
         console.print(f"episodes and scores: {folder}")
 
@@ -59,12 +61,19 @@ def play_all(config: Config, folder: Path, agent: Config) -> list[Episode]:
     Returns:
         The last record of each task of the benchmark, by task id.
     """
-    settings = {key: config[key] for key in ("concurrency", "deadline_s")} | config["benchmark"]
+    if config["benchmark"]["limit"] is not None and config["benchmark"]["limit"] < 1:
+        raise ConfigError(f"benchmark.limit={config['benchmark']['limit']} must be at least 1; null is all tasks")
+    settings = {key: config[key] for key in ("concurrency", "deadline_s", "max_failed")} | config["benchmark"]
     summary, task_ids = roll(agent, config["env"], settings, folder, config["seed"])
     for task_id, reason in summary.failures[:_NAMED]:
-        Console(stderr=True).print(f"failed: {task_id}: {reason}")
-    wanted = set(task_ids)
-    return [episode for episode in LatestEpisodes(folder) if episode.task_id in wanted]
+        Console(stderr=True).print(f"failed: {task_id}: {reason}", markup=False)
+    wanted = {(task_id, episode_seed(config["seed"], task_id)) for task_id in task_ids}
+    return [episode for episode in LatestEpisodes(folder) if (episode.task_id, episode.seed) in wanted]
+
+
+def of_miniweb(config: Config) -> bool:
+    """Whether the tasks or the web are the miniweb's, so that no score may be taken for one on Savanna."""
+    return config["env"]["web"] == MINIWEB or str(config["benchmark"]["tasks"]).startswith(f"{MINIWEB}:")
 
 
 def kappa_of(benchmark: Config, env: Config) -> Callable[[str], float] | None:

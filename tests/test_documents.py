@@ -40,8 +40,23 @@ def test_commands_are_understood(command: str) -> None:
     """Composes what a Hydra command would run, and lets make say what it would do."""
     words = shlex.split(command)
     if words[0] == "make":
-        called = [*words, "-n"]
-    elif words[:2] == ["python", "-m"] and words[2].startswith(("trainers.", "benchmarks.")):
+        _check_make(words)
+        return
+    _check_python(words, command)
+
+
+def _check_make(words: list[str]) -> None:
+    done = subprocess.run([*words, "-n"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [shlex.split(line) for line in done.stdout.replace("\\\n", " ").splitlines() if line.strip()]
+    hydra = [line for line in lines if line[1:2] == ["-m"] and line[2].startswith(("trainers.", "benchmarks."))]
+    assert hydra or words == ["make", "test"]
+    for line in hydra:
+        _check_python(["python", *line[1:]], shlex.join(line))
+
+
+def _check_python(words: list[str], command: str) -> None:
+    if words[:2] == ["python", "-m"] and words[2].startswith(("trainers.", "benchmarks.")):
         resolve = [] if "--cfg" in words else ["--cfg", "job", "--resolve"]
         called = [sys.executable, *words[1:], *resolve]
     elif words[:2] == ["python", "-m"]:

@@ -99,6 +99,9 @@ def test_options_are_checked() -> None:
         env.reset(options={"taskid": "task-1"})
     with pytest.raises(ConfigError, match="no task 'x'"):
         env.reset(options={"task_id": "x"})
+    for name in ("system_prompt", "policy", "task_id"):
+        with pytest.raises(ConfigError, match=f"{name}=\\['x'\\] must be a string"):
+            env.reset(options={name: ["x"]})
     _, info = env.reset(options={"system_prompt": "Be brief.", "policy": "mine"})
     assert info["messages"][0]["content"] == [text_block("Be brief.")]
     assert env.episode.policy == "mine"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,32 @@ def test_a_second_writer_appends(tmp_path: Path) -> None:
     env = _played()
     for _ in range(2):
         EpisodeWriter(tmp_path).append(env.episode, env.store)
+    assert len(list(read_episodes(tmp_path))) == 2
+
+
+def test_a_full_disk_is_named_and_costs_only_the_episode(tmp_path: Path) -> None:
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from tests.test_episode import _played
+from wildenv.episode import ROWS, EpisodeWriter
+from wildenv.errors import ConfigError
+
+folder = Path(sys.argv[1])
+env, writer = _played(), EpisodeWriter(folder)
+writer.append(env.episode, env.store)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ((folder / ROWS).stat().st_size + 100, resource.RLIM_INFINITY))
+try:
+    writer.append(env.episode, env.store)
+except ConfigError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+writer.append(env.episode, env.store)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+    assert f"folder={tmp_path} cannot be written (File too large)" in done.stdout
     assert len(list(read_episodes(tmp_path))) == 2
 
 

@@ -279,6 +279,7 @@ def test_names_become_tasks_and_webs(tmp_path: Path) -> None:
         ({"limits": {"tool_calls": 0}}, "tool_calls=0"),
         ({"pixels": {"max_pixels": 1}}, "max_pixels=1"),
         ({"render_mode": "human"}, "render_mode"),
+        ({"image_dir": "/dev/null/pictures"}, "image_dir=/dev/null/pictures cannot be made"),
     ],
 )
 def test_a_wrong_setting_is_named(settings: dict[str, Any], says: str) -> None:
@@ -286,6 +287,8 @@ def test_a_wrong_setting_is_named(settings: dict[str, Any], says: str) -> None:
         make_env(**{"world": WORLD, **settings})
     with pytest.raises(ConfigError, match="mode='parallel'"):
         make_vec(1, mode="parallel")
+    with pytest.raises(ConfigError, match="num_envs=0"):
+        make_vec(0)
 
 
 def test_plain_values_become_settings(tmp_path: Path) -> None:

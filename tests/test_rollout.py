@@ -14,7 +14,7 @@ import pytest
 from tests.fakes import FakeProvider, Script, call, make_env, tasks
 from wildenv.env import WildEnv
 from wildenv.episode import ROWS, Episode, EpisodeWriter, LatestEpisodes, read_episodes
-from wildenv.errors import ConfigError
+from wildenv.errors import ConfigError, InfrastructureError
 from wildenv.messages import text_of
 from wildenv.policy import Observation, Policy
 from wildenv.rollout import RolloutSummary, episode_seed, play, rollout
@@ -155,6 +155,27 @@ def test_a_policy_s_own_timeout_is_its_failure_not_the_deadline(tmp_path: Path) 
     assert _roll(tmp_path, Impatient, IDS[:1], deadline_s=60).end_reasons == {"policy": 1}
 
 
+def test_a_policy_that_cancels_itself_is_recorded_as_a_failure(tmp_path: Path) -> None:
+    class Canceller(Script):
+        async def act(self, observation: Observation) -> str:
+            # What a library does whose own scope of cancellation ends.
+            raise asyncio.CancelledError("gone")
+
+    made = iter([Canceller([]), *(Searcher() for _ in range(2))])
+    summary = _roll(tmp_path, lambda: next(made), IDS[:3], concurrency=1)
+    assert (summary.rolled, summary.end_reasons) == (3, {"policy": 1, "answered": 2})
+    assert [episode.failure for episode in _read(tmp_path) if episode.failure] == ["CancelledError: gone"]
+
+
+def test_cancelling_a_rollout_still_ends_it(tmp_path: Path) -> None:
+    async def cut_short() -> None:
+        async with asyncio.timeout(0.5):
+            await rollout(_env, lambda: Sleeper([]), IDS[:2], tmp_path, progress=False)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(cut_short())
+
+
 def test_only_what_is_missing_or_failed_is_rolled_again(tmp_path: Path) -> None:
     broken = FakeProvider()
 
@@ -197,6 +218,13 @@ def test_settings_are_checked(tmp_path: Path) -> None:
         _roll(tmp_path, concurrency=0)
     with pytest.raises(ConfigError, match="no task 'strange'"):
         _roll(tmp_path, ids=["strange"])
+    for deadline in (0, -1.0, float("nan")):
+        with pytest.raises(ConfigError, match="deadline_s="):
+            _roll(tmp_path, deadline_s=deadline)
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "inside"):
+        with pytest.raises(ConfigError, match=r"folder=.*name another folder"):
+            _roll(folder)
 
 
 def test_a_killed_run_resumes(tmp_path: Path) -> None:
@@ -253,3 +281,12 @@ def test_one_episode_can_be_played_alone() -> None:
     assert (episode.task_id, episode.seed, episode.policy, episode.reward) == ("task-3", 11, "Searcher", 1.0)
     assert asyncio.run(play(env, Sleeper(), "task-3", 1, deadline_s=0.05)).end_reason == "deadline"
     assert asyncio.run(play(env, Raiser(), "task-3", 1, name="r")).policy == "r"
+
+
+def test_a_rollout_in_which_most_fail_stops(tmp_path: Path) -> None:
+    many = tasks(40)
+    ids = [many[i].id for i in range(40)]
+    settings = {"make_env": lambda: make_env(tasks=many), "concurrency": 2}
+    with pytest.raises(InfrastructureError, match=r"of 20 episodes failed, more than max_failed=0\.5.*no more ideas"):
+        _roll(tmp_path / "stopped", Raiser, ids, max_failed=0.5, **settings)
+    assert _roll(tmp_path / "going", Raiser, ids, max_failed=None, **settings).rolled == 40

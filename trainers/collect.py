@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,9 @@ def collect(settings: Mapping[str, Any], env: Config, agent: Config, seed: int) 
     """
     folder = Path(settings["folder"] or default_folder(settings, env, agent, seed))
     filters = FilterSettings(**settings["filters"])
-    summary, _ = roll(agent, env, settings, folder, seed)
+    summary, task_ids = roll(agent, env, settings, folder, seed)
     _print_rollout(summary)
-    report = write_rows(folder, filters)
+    report = write_rows(folder, filters, set(task_ids))
     print_report(report)
     _CONSOLE.print(f"{report.kept} rows in {folder}")
     if not report.kept:
@@ -80,12 +80,12 @@ def default_folder(settings: Mapping[str, Any], env: Config, agent: Config, seed
     return Path("outputs") / "episodes" / f"{agent['name']}-{digest}"
 
 
-def write_rows(folder: Path, filters: FilterSettings) -> FilterReport:
-    """Filters the episodes of a folder into its ``rows.jsonl``, in the order of their task ids, and writes the report."""
+def write_rows(folder: Path, filters: FilterSettings, task_ids: Set[str] | None = None) -> FilterReport:
+    """Filters the episodes of these tasks, or of all, into ``rows.jsonl`` in the order of their ids, and writes the report."""
     report = FilterReport()
     with RowWriter(folder) as writer:
         for episode in tqdm(LatestEpisodes(folder), desc="filtering", unit="ep"):
-            if keep(episode, filters, report):
+            if (task_ids is None or episode.task_id in task_ids) and keep(episode, filters, report):
                 writer.write(Row.from_episode(episode))
     report.write(folder / REPORT)
     return report
@@ -106,7 +106,7 @@ def _print_rollout(summary: RolloutSummary) -> None:
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(summary.end_reasons.items()))
     _CONSOLE.print(f"rolled {summary.rolled} episodes ({ends or 'none were missing'}), kept {summary.kept}")
     for task_id, reason in summary.failures[:_NAMED]:
-        _CONSOLE.print(f"failed: {task_id}: {reason}")
+        _CONSOLE.print(f"failed: {task_id}: {reason}", markup=False)
 
 
 if __name__ == "__main__":

@@ -17,11 +17,12 @@ from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration
 
 from agents import checkpoint
 from agents.processor import StillProcessor, still_image_processor
+from trainers import induction
 from trainers.tokenizer import END_OF_TURN, PADDING, train_tokenizer
 from wildenv.errors import ConfigError
 from wildenv.images import PixelPolicy
 
-_RECIPE = 2
+_RECIPE = 3
 """Raised when this module builds something else from the same inputs."""
 _STAMP = "nano.json"
 
@@ -99,6 +100,12 @@ def _model(config: Mapping[str, Any], tokenizer: Any, seed: int) -> Qwen2VLForCo
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Qwen2VLForConditionalGeneration(shape)
+    if config["init"] == "copying":
+        if text["num_key_value_heads"] != text["num_attention_heads"] or text["num_hidden_layers"] < 2:
+            raise ConfigError("model.init=copying needs two text layers and no grouped keys; set model.init=random")
+        induction.prepare(model, seed)
+    elif config["init"] != "random":
+        raise ConfigError(f"model.init={config['init']!r} is neither copying nor random")
     model.generation_config.eos_token_id = token(END_OF_TURN)
     model.generation_config.pad_token_id = token(PADDING)
     return model

@@ -49,7 +49,7 @@ def prepare(config: Config, folder: Path) -> Path:
         case "jsonl":
             refusals = convert(data["path"], folder / "rows", data["format"], data["max_refused"])
             for number, reason in refusals.rows[:_NAMED]:
-                _CONSOLE.print(f"refused row {number}: {reason}")
+                _CONSOLE.print(f"refused row {number}: {reason}", markup=False)
             _CONSOLE.print(
                 f"{refusals.total - len(refusals.rows)} of {refusals.total} rows read; see {folder / 'rows' / 'refused.json'}"
             )

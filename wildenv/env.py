@@ -155,6 +155,9 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         policy = given.pop("policy", "")
         if given:
             raise ConfigError(f"reset(options=...): unknown options {sorted(given)}")
+        for name, value in (("system_prompt", system_prompt), ("policy", policy), ("task_id", task_id or "")):
+            if not isinstance(value, str):
+                raise ConfigError(f"{name}={value!r} must be a string")
         draw = int(self.np_random.integers(len(self.tasks)))
         self._task = task = self.tasks[draw] if task_id is None else self.tasks.by_id(task_id)
         if self._fresh_store:

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from wildenv.errors import DataError
+from wildenv.errors import ConfigError, DataError
+from wildenv.folders import make_folder
 from wildenv.images import ImageRecord, ImageStore
 from wildenv.messages import Message, digests_of
 
@@ -182,27 +183,42 @@ class EpisodeWriter:
 
     Args:
         folder: Created if missing.
+
+    Raises:
+        ConfigError: If the folder cannot be made or written.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder, "folder")
         self.images = ImageStore(self.folder / IMAGES)
         self._rows = self.folder / ROWS
         _drop_torn_line(self._rows)
 
     def append(self, episode: Episode, store: ImageStore) -> None:
-        """Writes an episode and the pictures it needs from `store`."""
+        """Writes an episode and the pictures it needs from `store`.
+
+        Raises:
+            ConfigError: If the folder cannot be written, for example because the disk is full; earlier episodes stay readable.
+        """
         episode.validate()
-        for row in episode.images:
-            image = ImageRecord.from_dict(row)
-            for digest in (image.digest, image.source):
-                if digest not in self.images:
-                    self.images.put_png(store.png(digest))
-        with self._rows.open("ab") as rows:
-            rows.write(_canonical(episode.to_dict()) + b"\n")
-            rows.flush()
-            os.fsync(rows.fileno())
+        try:
+            for row in episode.images:
+                image = ImageRecord.from_dict(row)
+                for digest in (image.digest, image.source):
+                    if digest not in self.images:
+                        self.images.put_png(store.png(digest))
+            with self._rows.open("ab") as rows:
+                rows.write(_canonical(episode.to_dict()) + b"\n")
+                rows.flush()
+                os.fsync(rows.fileno())
+        except OSError as error:
+            # A later episode must not be glued to the part of a line that did fit.
+            _drop_torn_line(self._rows)
+            reason = f"cannot be written ({error.strerror or error})"
+            raise ConfigError(
+                f"folder={self.folder} {reason}; make room or name another folder, and run again to go on"
+            ) from error
 
 
 def read_episodes(folder: str | Path) -> Iterator[Episode]:

@@ -16,6 +16,7 @@ import gymnasium
 from wildenv.budget import Limits
 from wildenv.env import SYSTEM_PROMPT, WildEnv
 from wildenv.errors import ConfigError
+from wildenv.folders import make_folder
 from wildenv.images import ImageStore, PixelPolicy
 from wildenv.judges.oracle import OracleJudge
 from wildenv.miniweb.cache import load_world
@@ -132,6 +133,8 @@ def make_env(
         raise ConfigError(f"reward={reward!r}: give 'oracle', null or a reward object")
     else:
         scored = reward
+    if image_dir is not None:
+        make_folder(Path(image_dir), "image_dir")
     tools: list[Tool] = [TextSearch(), WebFetch(), ImageSearch(show_url=show_image_urls), CropImage()]
     return WildEnv(
         tasks=make_tasks(tasks, config),
@@ -155,8 +158,10 @@ def make_vec(num_envs: int, mode: str = "sync", **kwargs: Any) -> gymnasium.vect
         mode: ``"sync"`` or ``"async"``.
 
     Raises:
-        ConfigError: If the mode is unknown.
+        ConfigError: If the mode is unknown or there is to be none.
     """
+    if num_envs < 1:
+        raise ConfigError(f"num_envs={num_envs} must be at least 1")
     makers: list[Callable[[], gymnasium.Env[Any, Any]]] = [partial(make_env, **kwargs) for _ in range(num_envs)]
     if mode == "sync":
         return gymnasium.vector.SyncVectorEnv(makers)

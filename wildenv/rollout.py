@@ -2,7 +2,7 @@
 
 A failed episode is data: it is recorded with its reason and does not stop the others. Episodes are appended in the order
 they end; readers that need a fixed order use `wildenv.episode.LatestEpisodes`. A tool that hangs past its episode's deadline
-keeps its thread until it returns.
+keeps its thread until it returns. A policy whose `act` blocks instead of awaiting stops all episodes, and the deadline with them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from tqdm import tqdm
 
 from wildenv.env import WildEnv
 from wildenv.episode import INFRASTRUCTURE, ROWS, Episode, EpisodeWriter, read_episodes
-from wildenv.errors import ConfigError
+from wildenv.errors import ConfigError, InfrastructureError
 from wildenv.policy import Policy
+
+_LOOKED_AT = 20
 
 
 @dataclass(slots=True)
@@ -75,6 +77,7 @@ async def rollout(
     seed: int = 0,
     concurrency: int = 8,
     deadline_s: float | None = 300.0,
+    max_failed: float | None = None,
     resume: bool = True,
     name: str = "",
     progress: bool = True,
@@ -90,6 +93,7 @@ async def rollout(
         seed: Seed of the run.
         concurrency: Episodes at once.
         deadline_s: Wall clock of an episode, in seconds.
+        max_failed: Share of failed episodes above which the rollout stops, looked at from the twentieth episode on.
         resume: Keep what the folder holds already and roll only missing and failed episodes; without it the folder must be
             empty.
         name: Name of the policy in the records; its class by default.
@@ -97,10 +101,14 @@ async def rollout(
         description: Its label.
 
     Raises:
-        ConfigError: If the folder holds episodes and `resume` is off, or it holds episodes of another policy or web.
+        ConfigError: If a setting is out of range, the folder cannot be written, it holds episodes and `resume` is off, or it
+            holds episodes of another policy or web.
+        InfrastructureError: If more than `max_failed` of the episodes failed; the message gives the last reason.
     """
     if concurrency < 1:
         raise ConfigError(f"concurrency={concurrency} must be at least 1")
+    if deadline_s is not None and not deadline_s > 0:
+        raise ConfigError(f"deadline_s={deadline_s} must be above 0; null sets no limit")
     writer = EpisodeWriter(folder)
     env, policies = make_env(), [make_policy()]
     name = name or type(policies[0]).__name__
@@ -129,6 +137,11 @@ async def rollout(
         summary.end_reasons[episode.end_reason] += 1
         if episode.failure is not None:
             summary.failures.append((task_id, f"{episode.end_reason}: {episode.failure}"))
+            if max_failed is not None and summary.rolled >= _LOOKED_AT and len(summary.failures) > max_failed * summary.rolled:
+                raise InfrastructureError(
+                    f"{len(summary.failures)} of {summary.rolled} episodes failed, more than max_failed={max_failed}; the last: "
+                    f"{summary.failures[-1][1]}"
+                )
         bar.update()
 
     try:
@@ -166,7 +179,12 @@ async def _play(slot: _Slot, policy: Policy, task_id: str, seed: int, deadline_s
                     if not started:
                         policy.reset(env.task_prompt, env.tools_schema(), seed)
                     started, action = True, await policy.act(observation)
-                except Exception as error:  # noqa: BLE001 - a policy may raise anything; it becomes the recorded failure
+                except (Exception, asyncio.CancelledError) as error:
+                    # A policy may raise anything; it becomes the recorded failure.
+                    current = asyncio.current_task()
+                    if isinstance(error, asyncio.CancelledError) and current is not None and current.cancelling():
+                        # The deadline passed, or the whole rollout ends: not the policy's doing.
+                        raise
                     env.fail("policy", f"{type(error).__name__}: {error}")
                     break
                 observation, _, terminated, truncated, _ = await loop.run_in_executor(slot.threads, env.step, action)

@@ -1,6 +1,7 @@
 """Names for colours: the ordinary word nearest to an RGB value, tolerant of shade and exposure.
 
-The table holds what a person would call these colours; it is not read from any picture source. Greys, near-blacks and
+The table holds ten ordinary colour words at the shades the miniweb draws them in; pictures of another world need a table of
+their own. Greys, near-blacks and
 near-whites have no name here: they are the background of the things a policy looks for.
 """
 

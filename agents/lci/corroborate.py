@@ -66,7 +66,7 @@ def describe(candidates: list[Candidate], dossier: Dossier) -> str:
     """Says for every thing of every candidate, in the order shown, what it looks like and what speaks against it, then the id."""
     phrases = []
     for candidate in candidates:
-        reason = rejected_by_title(candidate, dossier)
+        reason = rejected(candidate, dossier)
         doubt = f" ({reason})" if reason else ""
         looks = [looks_of(thing) for thing in _things(candidate)] or ["nothing"]
         phrases += [f"{look}{doubt} {candidate.id}" for look in looks]
@@ -78,9 +78,9 @@ def looks_of(thing: Sighting) -> str:
     return " ".join(filter(None, (thing.main, thing.trim, thing.pattern)))
 
 
-def rejected_by_title(candidate: Candidate, dossier: Dossier) -> str:
+def rejected(candidate: Candidate, dossier: Dossier) -> str:
     """Returns why title and page speak against a candidate, or an empty string."""
-    if is_hearsay(candidate.title):
+    if is_hearsay(candidate.title) or candidate.page in dossier.distrusted:
         return "leak"
     year = _YEAR.search(candidate.title)
     if year and dossier.today and year.group(1) < dossier.today[:4]:
@@ -106,7 +106,7 @@ def _things(candidate: Candidate) -> list[Sighting]:
 def _matches(candidates: list[Candidate], dossier: Dossier) -> list[Match]:
     matches = []
     for candidate in candidates:
-        if not rejected_by_title(candidate, dossier):
+        if not rejected(candidate, dossier):
             things = _things(candidate)
             matches += [_compare(candidate, thing, dossier.facts.known, alone=len(things) == 1) for thing in things]
     return matches

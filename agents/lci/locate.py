@@ -26,6 +26,7 @@ class Dossier:
         facts: What is known.
         unread: Pages worth reading, best first.
         seen: Addresses of results that were looked at.
+        distrusted: Addresses of pages that spread hearsay or are older than the request.
         queries: Text queries not asked yet, best first.
     """
 
@@ -34,6 +35,7 @@ class Dossier:
     facts: Facts = field(default_factory=Facts)
     unread: list[Hit] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    distrusted: set[str] = field(default_factory=set)
     queries: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -90,7 +92,9 @@ def _take_in(dossier: Dossier, hit: Hit) -> None:
     dossier.seen.add(hit.url)
     hearsay = _distrusted(hit, dossier)
     dossier.facts.learn(whole_sentences(hit.snippet), f"[{hit.number}]", dossier.subject.name.split(), hearsay)
-    if not hearsay:
+    if hearsay:
+        dossier.distrusted.add(hit.url)
+    else:
         dossier.unread.append(hit)
 
 

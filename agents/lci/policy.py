@@ -66,7 +66,7 @@ class LciPolicy(ScriptedPolicy):
     ) -> Generator[Message, Observation, tuple[tuple[str, Match | None], Observation]]:
         """Returns the thought and the chosen match; goes back to text or searches again while the choice is open."""
         shown = f"Corroborate: {corroborate.describe(candidates, dossier)}. "
-        queries = self._queries(dossier)
+        queries = _further_queries(dossier)
         while True:
             groups = corroborate.group(candidates, dossier)
             views = [corroborate.best_view(group) for group in groups]
@@ -75,14 +75,14 @@ class LciPolicy(ScriptedPolicy):
             shown = ""
             if len(groups) == 1 or not self.locate or observation["calls_left"] < 3:
                 break
-            if dossier.open and (groups or not dossier.facts.telling):
-                observation = yield from locate.learn_more(dossier, f"{thought} Back to text.")
-            elif not groups and queries:
+            if not groups and queries and dossier.facts.telling:
                 observation = yield say(f"{thought} Search again.", "image_search", query=queries.pop(0))
                 known = {candidate.id for candidate in candidates}
                 new = [candidate for candidate in read_candidates(observation) if candidate.id not in known]
                 candidates = [*candidates, *new]
                 shown = f"Corroborate: {corroborate.describe(new, dossier) or 'nothing new'}. "
+            elif dossier.open:
+                observation = yield from locate.learn_more(dossier, f"{thought} Back to text.")
             else:
                 break
         if len(groups) == 1:
@@ -90,11 +90,6 @@ class LciPolicy(ScriptedPolicy):
         match = views[0] if views else corroborate.nearest(candidates, dossier)
         closest = f" Closest: {corroborate.looks_of(match.sighting)} {match.candidate.id}." if match else " Nothing to choose."
         return (thought + closest, match), observation
-
-    def _queries(self, dossier: Dossier) -> list[str]:
-        """Returns image queries to try after the first, best first."""
-        launch, subject = dossier.facts.launch, dossier.subject
-        return [f"{launch} {subject.proper}", f"{launch} stage"] if launch else [f"{subject.proper} launch"]
 
     def _hand_on(self, dossier: Dossier, thought: str, match: Match | None, image_id: str, observation: Observation) -> Script:
         box = isolate.crop_box(match) if match and self.isolate and observation["calls_left"] > 0 else None
@@ -111,3 +106,9 @@ class LciPolicy(ScriptedPolicy):
         looks = [f"{known[name]} {name}" for name in ("main", "trim", "pattern") if name in known]
         told = f" Its looks: {', '.join(looks)}." if looks else ""
         return f"{self.task_prompt}{told} As in the first reference image."
+
+
+def _further_queries(dossier: Dossier) -> list[str]:
+    """Returns image queries to try after the first, best first."""
+    launch, proper = dossier.facts.launch, dossier.subject.proper
+    return [f"{launch} {proper}", f"{launch} stage"] if launch else [f"{proper} launch"]

@@ -43,27 +43,30 @@ def failure_table(scores: Scores, total: int) -> Table:
     return table
 
 
+def extras_line(scores: Scores) -> str:
+    """Says how often an answer came, how many calls it took, and how clean the references are."""
+    clean = "" if scores.clean is None else f"; {scores.clean:.1%} of the references show the target and nothing else"
+    return f"answered {scores.answered:.1%}; {scores.calls:.2f} tool calls an episode{clean}"
+
+
 def comparison_table(scores: Mapping[str, Scores], baseline: str, title: str) -> Table:
-    """Returns agents side by side, with the paired difference to one of them."""
+    """Returns agents side by side, with the paired difference to one of them.
+
+    Columns: search score; mean paired difference; share of episodes answered; share of turns that could be read as a call; tool
+    calls an episode; share of references that show the target and nothing else.
+    """
     table = Table(title=title)
-    table.add_column("agent")
-    for name in (
-        "n",
-        "search score, % [95 % interval]",
-        f"minus {baseline}",
-        "answered",
-        "readable turns",
-        "calls",
-        "clean refs",
-    ):
-        table.add_column(name, justify="right")
+    table.add_column("agent", no_wrap=True)
+    table.add_column("search score, %\n[95 % interval]", justify="right", no_wrap=True)
+    table.add_column(f"minus\n{baseline}", justify="right")
+    for name in ("answer", "read-\nable", "calls", "clean"):
+        table.add_column(name, justify="right", no_wrap=True)
     for agent, found in scores.items():
         difference = paired(found.passed, scores[baseline].passed) if agent != baseline else None
         table.add_row(
             agent,
-            str(found.search.n if found.search else 0),
             found.search.percent() if found.search else "nothing was scored",
-            difference.percent() if difference else "",
+            f"{100 * difference.mean:+.1f}" if difference else "",
             f"{found.answered:.0%}",
             f"{found.readable:.0%}",
             f"{found.calls:.1f}",

@@ -12,7 +12,7 @@ import pytest
 from agents.baselines.direct_search import DirectSearch
 from agents.baselines.prompt_only import PromptOnly
 from agents.baselines.random_search import RandomSearch
-from agents.lci.corroborate import Match, best_view, describe, group, nearest, rejected_by_title
+from agents.lci.corroborate import Match, best_view, describe, group, nearest, rejected
 from agents.lci.isolate import crop_box
 from agents.lci.locate import Dossier
 from agents.lci.pixels import Sighting
@@ -139,7 +139,15 @@ def test_the_nearest_is_found_when_nothing_agrees() -> None:
     ],
 )
 def test_titles_speak_against_a_candidate(title: str, reason: str) -> None:
-    assert rejected_by_title(_candidate("IMG_001", Scene("press", (TEAL,), 1), title), _dossier()) == reason
+    assert rejected(_candidate("IMG_001", Scene("press", (TEAL,), 1), title), _dossier()) == reason
+
+
+def test_a_picture_on_a_distrusted_page_is_rejected() -> None:
+    dossier = _dossier()
+    candidate = _candidate("IMG_001", Scene("press", (TEAL,), 1))
+    assert rejected(candidate, dossier) == ""
+    dossier.distrusted.add(candidate.page)
+    assert rejected(candidate, dossier) == "leak"
 
 
 def test_a_description_puts_looks_before_the_id() -> None:

@@ -196,5 +196,5 @@ def test_misuse_is_named(nano: Loaded, tools: list[dict[str, Any]]) -> None:
     with pytest.raises(ConfigError, match=r"agent\.max_prompt_tokens=5"):
         asyncio.run(policy.act(observation("A lantern.")))
     for setting, value in (("max_new_tokens", 0), ("max_batch", 0), ("temperature", -1.0)):
-        with pytest.raises(ConfigError, match=rf"agent\.{setting}"):
+        with pytest.raises(ConfigError, match=rf"agent\.generator\.{setting}"):
             BatchedGenerator(nano, **{setting: value})

@@ -84,14 +84,21 @@ def test_a_world_drawn_differently_is_regenerated(tmp_path: Path, monkeypatch: p
         load_world(TINY, tmp_path)
 
 
-def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_nothing_behind_and_the_world_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr(cache.np, "save", fail)
-    with pytest.raises(OSError, match="disk full"):
-        load_world(TINY, tmp_path)
+    with pytest.warns(UserWarning, match="disk full.*WILDENV_CACHE"):
+        world = load_world(TINY, tmp_path)
+    assert len(world.events) == TINY.events
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cache_folder_that_cannot_be_made_costs_only_the_cache(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.warns(UserWarning, match="generated again"):
+        assert len(load_world(TINY, tmp_path / "file" / "cache").events) == TINY.events
 
 
 def test_the_folder_is_configured_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

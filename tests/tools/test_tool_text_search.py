@@ -7,6 +7,7 @@ import pytest
 from tests.fakes import LATE, SITE, FakeProvider, call, make_env
 from wildenv.budget import Limits
 from wildenv.env import WildEnv
+from wildenv.tools.text_search import TextSearch
 from wildenv.web.results import Page
 
 
@@ -94,3 +95,9 @@ def test_a_reply_that_is_too_long_is_cut_and_says_so() -> None:
 
 def test_the_cutoff_is_in_no_schema() -> None:
     assert not any(word in str(make_env().tools_schema()).lower() for word in ("cutoff", "before", "until", "issued"))
+
+
+def test_a_long_snippet_is_cut_and_says_so() -> None:
+    env = _env(tools=[TextSearch(snippet_chars=10)])
+    assert "The lanter [cut]" in _search(env, queries=["launch"])
+    assert any("characters of the snippet" in note for note in env.episode.steps[-1]["notes"])

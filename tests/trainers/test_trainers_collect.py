@@ -109,3 +109,16 @@ def test_data_that_is_not_there_names_the_setting(tmp_path: Path) -> None:
         prepare({"data": {"source": "episodes", "path": str(tmp_path)}}, tmp_path)
     with pytest.raises(ConfigError, match=r"data\.source='csv'"):
         prepare({"data": {"source": "csv"}}, tmp_path)
+
+
+def test_only_the_tasks_asked_for_become_rows(settings: dict[str, Any], env: dict[str, Any]) -> None:
+    folder = collect(settings, env, entry("agent/lci.yaml"), 0)
+    collect({**settings, "limit": 3}, env, entry("agent/lci.yaml"), 0)
+    assert json.loads((folder / "filters.json").read_text())["total"] == 3
+
+
+def test_a_folder_of_other_settings_is_refused(settings: dict[str, Any], env: dict[str, Any]) -> None:
+    agent = entry("agent/lci.yaml")
+    collect({**settings, "limit": 2}, env, agent, 0)
+    with pytest.raises(ConfigError, match=r"other settings of agent\.locate, env\.undated"):
+        collect(settings, {**env, "undated": "drop"}, {**agent, "locate": False}, 0)

@@ -36,7 +36,7 @@ def error(call: int) -> None:
         ({"mode": "replay"}, r"web\.store"),
         ({"mode": "record", "provider": "fake"}, r"web\.store"),
         ({"provider": "fake", "overfetch": 0}, r"web\.overfetch=0"),
-        ({"provider": "fake", "undated": "maybe"}, r"web\.undated='maybe'"),
+        ({"provider": "fake", "undated": "maybe"}, r"env\.undated='maybe'"),
         ({"provider": "fake", "mode": "record", "store": "read-only"}, r"web\.store is read-only"),
     ],
 )

@@ -57,7 +57,7 @@ def test_relative_dates_need_the_moment_they_were_said() -> None:
 def test_reasons_say_what_decided() -> None:
     assert decide("2026-07-05").reason == "published 2026-07-05, after the cutoff 2026-07-04"
     assert "no date" in decide(None).reason
-    assert "web.undated=drop" in decide(None, "drop").reason
+    assert "env.undated=drop" in decide(None, "drop").reason
     assert "ambiguous" in decide("07/01/2026").reason
     assert "not a readable date" in decide("no idea").reason
 
@@ -77,7 +77,7 @@ def test_without_cutoff_nothing_is_removed() -> None:
 
 
 def test_a_wrong_setting_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"web\.undated='maybe' is not one of keep, drop"):
+    with pytest.raises(ConfigError, match=r"env\.undated='maybe' is not one of keep, drop"):
         apply_cutoff([], CUTOFF, "maybe")
 
 

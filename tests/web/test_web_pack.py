@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sqlite3
@@ -232,3 +233,18 @@ def test_a_failed_export_leaves_the_old_pack_and_nothing_else(pack: Path, tmp_pa
             export_pack(store, pack)
     assert pack.read_bytes() == before
     assert not [path for path in tmp_path.iterdir() if "part" in path.name]
+
+
+def test_a_path_that_is_no_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    os.mkfifo(tmp_path / "pipe")
+    with Store(tmp_path / "s.db") as store:
+        store.put("text_search", "k", {}, {"results": []})
+        for path, says in (
+            (tmp_path, "is no file"),
+            (tmp_path / "pipe", "is no file"),
+            (tmp_path / "file" / "x", "cannot be made"),
+        ):
+            with pytest.raises(ConfigError, match=says):
+                export_pack(store, path)
+    assert (tmp_path / "pipe").is_fifo()

@@ -149,6 +149,12 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
         Store(future)
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"web\.store.*file.*name another folder"):
+        Store(tmp_path / "file" / "web.db")
+
+
 def test_threads_write_and_read_at_once(tmp_path: Path) -> None:
     for store in (Store.memory(), Store(tmp_path / "s.db")):
         with store, ThreadPoolExecutor(8) as pool:

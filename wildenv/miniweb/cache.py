@@ -52,7 +52,11 @@ def load_world(config: WorldConfig, cache_dir: str | Path | None = None, progres
         except DataError as error:
             warnings.warn(f"{path.name} is regenerated: {error}", stacklevel=2)
     world = MiniWorld.generate(config, progress)
-    _write(path, world)
+    try:
+        _write(path, world)
+    except OSError as error:
+        advice = f"set {CACHE_VARIABLE} to a folder that can be written"
+        warnings.warn(f"the miniweb is not kept and will be generated again next time ({error}); {advice}", stacklevel=2)
     return world
 
 

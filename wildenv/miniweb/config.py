@@ -49,14 +49,14 @@ class WorldConfig:
 
     def __post_init__(self) -> None:
         if not 1 <= self.events <= 20_000:
-            raise ConfigError(f"miniweb: events={self.events} must be in 1..20000")
+            raise ConfigError(f"env.world.events={self.events} must be in 1..20000")
         if self.seed < 0:
-            raise ConfigError(f"miniweb: seed={self.seed} must not be negative")
+            raise ConfigError(f"env.world.seed={self.seed} must not be negative")
         if not self.start <= self.train_until < self.validation_until < self.end:
-            raise ConfigError("miniweb: dates must satisfy start <= train_until < validation_until < end")
+            raise ConfigError("env.world: dates must satisfy start <= train_until < validation_until < end")
         for name in ("novelty", "crowding", "entanglement"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"miniweb: {name}={getattr(self, name)} must be in 0..1")
+                raise ConfigError(f"env.world.{name}={getattr(self, name)} must be in 0..1")
 
     def day_of(self, number: int) -> date:
         """Returns the day of an event, by its number from 0."""

@@ -39,4 +39,4 @@ class Namer:
             if name not in self._used and len(set(parts)) == len(parts):
                 self._used.add(name)
                 return name
-        raise ConfigError("miniweb: names are used up; lower events")
+        raise ConfigError("env.world.events asks for more names than there are; lower it")

@@ -50,7 +50,11 @@ class TextSearch:
             for number, hit in enumerate(found.results, 1):
                 date = f" ({inert_line(hit.published)})" if hit.published else ""
                 lines.append(f"[{number}] {inert_line(hit.title)}{date} {inert_url(hit.url)}")
-                lines.append(inert_line(hit.snippet)[: self.snippet_chars])
+                snippet = inert_line(hit.snippet)
+                if len(snippet) > self.snippet_chars:
+                    result.notes.append(f"{len(snippet) - self.snippet_chars} characters of the snippet of {hit.url}")
+                    snippet = f"{snippet[: self.snippet_chars].rstrip()} [cut]"
+                lines.append(snippet)
             if not found.results:
                 lines.append("No results; try other words.")
             text, cut = context.budget.cut("\n".join(filter(None, lines)), "ask for fewer results")

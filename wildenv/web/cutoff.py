@@ -1,7 +1,7 @@
 """The date cutoff: what the agent may see of what a provider returned, and why.
 
 A result whose date is certainly after the cutoff is removed; one dated on the cutoff day is kept; one without a readable or
-unambiguous date is kept or dropped as `web.undated` says. The cutoff trusts the dates it is given: it cannot know that a page was
+unambiguous date is kept or dropped as `env.undated` says. The cutoff trusts the dates it is given: it cannot know that a page was
 edited after its date, or that an undated page is new.
 """
 
@@ -83,7 +83,7 @@ def check_undated(value: str) -> Undated:
     for valid in get_args(Undated):
         if value == valid:
             return valid  # type: ignore[no-any-return]
-    raise ConfigError(f"web.undated={value!r} is not one of {', '.join(get_args(Undated))}")
+    raise ConfigError(f"env.undated={value!r} is not one of {', '.join(get_args(Undated))}")
 
 
 def apply_cutoff(
@@ -122,4 +122,4 @@ def _decide(item: _Dated, cutoff: date | None, undated: Undated, reference: date
         return Decision(item.url, None, False, f"{said} is ambiguous, but after the cutoff {cutoff} in every reading")
     what = f"{said} is ambiguous" if span else f"{said} is not a readable date" if item.published else "no date"
     kept = undated == "keep"
-    return Decision(item.url, None, kept, f"{what}: {'kept' if kept else 'dropped'} because web.undated={undated}")
+    return Decision(item.url, None, kept, f"{what}: {'kept' if kept else 'dropped'} because env.undated={undated}")

@@ -18,6 +18,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from wildenv.errors import ConfigError, DataError, PackError, WebError
+from wildenv.folders import make_folder
 from wildenv.web.request import WEB_TOOLS, WebRequest, sha256
 from wildenv.web.store import Blob, Row, Store
 
@@ -66,14 +67,17 @@ def export_pack(store: Store, path: str | Path) -> str:
         The content digest.
 
     Raises:
-        ConfigError: If the store holds no recorded web.
+        ConfigError: If the store holds no recorded web, or `path` cannot be written or is there and no file.
         DataError: If an entry or blob of the store is damaged.
     """
     path = Path(path).absolute()
+    if path.exists() and not path.is_file():
+        # Replacing what is there would take the place of a device or fail at the end.
+        raise ConfigError(f"{path} is there and is no file; give the pack another path")
     listed = store.digests(WEB_TOOLS)
     if not listed:
         raise ConfigError("the store holds no recorded web to export; record with web.mode=record first")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent, "the pack's folder")
     part = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.part")
     try:
         with Store(part) as target:

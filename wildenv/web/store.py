@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from wildenv.errors import ConfigError, DataError, UsageError, WebError
+from wildenv.folders import make_folder
 from wildenv.web.request import canonical_json, sha256
 
 SCHEMA_VERSION = 1
@@ -95,7 +96,7 @@ class Store:
         if self.path is not None and self.read_only and not self.path.is_file():
             raise ConfigError(f"web.store={self.path} does not exist; record it first with web.mode=record")
         if self.path is not None and not self.read_only:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent, "web.store: its folder")
         self._prepare()
 
     @classmethod
