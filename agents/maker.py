@@ -23,8 +23,17 @@ def make_policy(agent: Config) -> Callable[[], Policy]:
         ConfigError: If the class or one of its arguments cannot be made.
     """
     arguments = {key: value for key, value in agent.items() if key != "name"}
+
+    def make() -> Policy:
+        try:
+            return maker()
+        except Exception as error:
+            raise ConfigError(
+                f"agent._target_={agent.get('_target_')} cannot be made: {type(error).__name__}: {error}"
+            ) from error
+
     try:
         maker: Callable[[], Policy] = hydra.utils.instantiate({**arguments, "_partial_": True}, _convert_="all")
     except InstantiationException as error:
         raise ConfigError(f"agent._target_={agent.get('_target_')}: {error.__cause__ or error}") from error
-    return maker
+    return make

@@ -36,6 +36,8 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
         ConfigError: Naming the setting that is wrong; also if the folder holds episodes rolled with other settings.
     """
     _same_recipe(folder, {"agent": agent, "env": env, "tasks": settings["tasks"], "seed": seed})
+    if settings["limit"] is not None and settings["limit"] < 1:
+        raise ConfigError(f"limit={settings['limit']} must be at least 1; null is all tasks")
     source = make_tasks(settings["tasks"], env.get("world"))
     count = len(source) if settings["limit"] is None else min(settings["limit"], len(source))
     task_ids = [source[index].id for index in range(count)]
@@ -62,9 +64,16 @@ def _same_recipe(folder: Path, recipe: Config) -> None:
     path = folder / RECIPE
     written = json.dumps(recipe, sort_keys=True, indent=1, default=str) + "\n"
     if not path.exists():
-        path.write_text(written, encoding="utf-8")
+        part = path.with_suffix(".part")
+        part.write_text(written, encoding="utf-8")
+        part.replace(path)
     elif path.read_text(encoding="utf-8") != written:
-        before, now = _flat(json.loads(path.read_text(encoding="utf-8"))), _flat(json.loads(written))
+        try:
+            before, now = _flat(json.loads(path.read_text(encoding="utf-8"))), _flat(json.loads(written))
+        except ValueError as error:
+            raise ConfigError(
+                f"{path} is damaged ({error}); remove it if the settings are the same, or name another folder"
+            ) from error
         changed = sorted(key for key in before.keys() | now.keys() if before.get(key) != now.get(key))
         raise ConfigError(f"{folder} holds episodes rolled with other settings of {', '.join(changed)}; name another folder")
 

@@ -38,8 +38,9 @@ def main(composed: DictConfig) -> None:
         folder = Path(config["folder"] or run_dir())
         freeze(config, run_dir())
         agent = config["agent"]
+        kappa = kappa_of(config["benchmark"], config["env"])
         episodes = play_all(config, folder, agent)
-        scores = score(episodes, kappa_of(config["benchmark"], config["env"]))
+        scores = score(episodes, kappa)
         (folder / SCORES).write_text(json.dumps(asdict(scores), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         console = Console()
         console.print(score_table(scores, f"{agent['name']} on {config['benchmark']['tasks']}"))
@@ -61,8 +62,6 @@ def play_all(config: Config, folder: Path, agent: Config) -> list[Episode]:
     Returns:
         The last record of each task of the benchmark, by task id.
     """
-    if config["benchmark"]["limit"] is not None and config["benchmark"]["limit"] < 1:
-        raise ConfigError(f"benchmark.limit={config['benchmark']['limit']} must be at least 1; null is all tasks")
     settings = {key: config[key] for key in ("concurrency", "deadline_s", "max_failed")} | config["benchmark"]
     summary, task_ids = roll(agent, config["env"], settings, folder, config["seed"])
     for task_id, reason in summary.failures[:_NAMED]:
@@ -89,9 +88,16 @@ def kappa_of(benchmark: Config, env: Config) -> Callable[[str], float] | None:
         return miniworld(world_config(env.get("world"))).kappa
     try:
         table: dict[str, Any] = json.loads(Path(kappa).read_text(encoding="utf-8"))
-        return {str(key): float(value) for key, value in table.items()}.__getitem__
+        values = {str(key): float(value) for key, value in table.items()}
     except (OSError, ValueError, AttributeError, TypeError) as error:
         raise ConfigError(f"benchmark.kappa={kappa!r}: give miniweb, null or a JSON file of task id to κ ({error})") from error
+
+    def look_up(task_id: str) -> float:
+        if task_id not in values:
+            raise ConfigError(f"benchmark.kappa={kappa!r} has no κ for task {task_id!r}; add it, or set benchmark.kappa=null")
+        return values[task_id]
+
+    return look_up
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from typing import Any
 from accelerate import PartialState
 from accelerate.state import AcceleratorState
 from peft import LoraConfig
-from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig
 
 from agents.runs import Config
@@ -121,8 +120,8 @@ def last_checkpoint(resume: str | None) -> str | None:
     folder = Path(resume)
     if (folder / "trainer_state.json").is_file():
         return str(folder)
-    inside = folder / CHECKPOINTS
-    found = get_last_checkpoint(str(inside)) if inside.is_dir() else None
-    if found is None:
+    # A killed run may leave its last checkpoint unfinished; the state is written after the weights.
+    whole = [state.parent for state in (folder / CHECKPOINTS).glob("checkpoint-*/trainer_state.json")]
+    if not whole:
         raise ConfigError(f"trainer.resume={resume} is neither a checkpoint nor a run directory with one in {CHECKPOINTS}/")
-    return found
+    return str(max(whole, key=lambda checkpoint: int(checkpoint.name.rpartition("-")[2])))

@@ -98,8 +98,9 @@ def convert(path: str | Path, folder: str | Path, kind: str = "auto", max_refuse
                 if isinstance(raw, DataError):
                     raise raw
                 writer.write(read_row(raw, number, source, writer.images, kind))
-            except DataError as error:
-                refusals.rows.append((number, str(error)))
+            except (DataError, ValueError, RecursionError) as error:
+                # Rows come from anywhere: half a surrogate pair, a path with a NUL in it, a thousand brackets.
+                refusals.rows.append((number, str(error) if isinstance(error, DataError) else f"{type(error).__name__}: {error}"))
         bar.close()
         if refusals.total == 0:
             raise ConfigError(f"data.path={path}: there is no row in it")
@@ -292,18 +293,18 @@ def _store_picture(path: Path, images: ImageStore) -> str:
 
 def _records(path: Path) -> Iterator[tuple[Any, int]]:
     """Yields each record of a JSON Lines file or a JSON array with its size; a bad line comes as its `DataError`."""
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8", errors="surrogateescape") as file:
         start = file.read(_CHUNK).lstrip("\ufeff \t\r\n")
         if start.startswith("["):
             yield from _array(path, file, start[1:])
             return
-        file.seek(0)
-        for line in file:
+    with path.open("rb") as lines:
+        for line in lines:
             if not line.strip():
                 continue
             try:
                 yield json.loads(line), len(line)
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 yield DataError(f"not JSON: {error}"), len(line)
 
 

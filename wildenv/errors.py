@@ -2,6 +2,7 @@
 
 ::
 
+    WildenvError
     ├── ConfigError              a setting is wrong; the message names the setting
     ├── UsageError               the API was called in an order it does not allow
     ├── DataError                a file or record does not hold what its format promises
@@ -9,13 +10,11 @@
     ├── ActionError              the agent's doing; becomes an error observation, never leaves the environment
     │   ├── MessageError         an action that cannot be read as a tool call
     │   └── ToolError            a tool call with arguments the tool refuses, or with nothing to return
+    │       └── PageWithheld     a page published after the cutoff (wildenv.web.cutoff)
     └── InfrastructureError      not the agent's doing; the episode is truncated and its reward is not valid
-    WildenvError
-        ├── WebError             the web layer failed
-        │   ├── CacheMiss        replay mode holds no record of the request
-        │   └── ProviderError    a search or page provider failed
-        ├── JudgeError           a judge could not give a verdict
-        └── DeadlineExceeded     the wall clock of an episode ran out
+        └── WebError             the web layer failed
+            ├── CacheMiss        replay mode holds no record of the request
+            └── ProviderError    a search or page provider failed
 
 The split matters to training: an `ActionError` is something a policy can learn to avoid, an `InfrastructureError` must not
 move its weights.
@@ -70,11 +69,3 @@ class CacheMiss(WebError):
 
 class ProviderError(WebError):
     """A search or page provider failed."""
-
-
-class JudgeError(InfrastructureError):
-    """A judge could not give a verdict."""
-
-
-class DeadlineExceeded(InfrastructureError):
-    """The wall clock of an episode ran out."""

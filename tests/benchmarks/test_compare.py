@@ -65,3 +65,12 @@ def test_kappa_comes_from_a_file_or_is_refused(tmp_path: Path) -> None:
     assert kappa_of({"kappa": None}, {}) is None
     with pytest.raises(ConfigError, match=r"benchmark\.kappa"):
         kappa_of({"kappa": str(tmp_path / "none.json")}, {})
+
+
+def test_a_task_without_kappa_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "kappa.json"
+    path.write_text('{"t1": 0.5}')
+    kappa = kappa_of({"kappa": str(path)}, {})
+    assert kappa is not None
+    with pytest.raises(ConfigError, match="no κ for task 't2'"):
+        kappa("t2")

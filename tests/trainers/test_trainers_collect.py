@@ -122,3 +122,12 @@ def test_a_folder_of_other_settings_is_refused(settings: dict[str, Any], env: di
     collect({**settings, "limit": 2}, env, agent, 0)
     with pytest.raises(ConfigError, match=r"other settings of agent\.locate, env\.undated"):
         collect(settings, {**env, "undated": "drop"}, {**agent, "locate": False}, 0)
+
+
+def test_limits_and_damaged_recipes_are_refused(settings: dict[str, Any], env: dict[str, Any]) -> None:
+    agent = entry("agent/lci.yaml")
+    with pytest.raises(ConfigError, match="limit=0 must be at least 1"):
+        collect({**settings, "limit": 0}, env, agent, 0)
+    (Path(settings["folder"]) / "recipe.json").write_text("{")
+    with pytest.raises(ConfigError, match=r"recipe\.json is damaged"):
+        collect(settings, env, agent, 0)

@@ -154,3 +154,21 @@ def test_an_empty_file_names_the_setting(tmp_path: Path, content: str) -> None:
     (tmp_path / "empty.json").write_text(content)
     with pytest.raises(ConfigError, match=r"data\.path="):
         convert(tmp_path / "empty.json", tmp_path / "rows")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b'{"messages": [{"role": "user", "content": "\xff\xfe"}]}',
+        b'{"messages": [{"role": "user", "content": "hi \\ud800"}, {"role": "assistant", "content": "<answer>yes</answer>"}]}',
+        b"[" * 5000,
+        b'{"messages": [{"role": "user", "content": "<image>"}, {"role": "assistant", "content": "x"}], '
+        b'"images": ["a\\u0000.png"]}',
+    ],
+)
+def test_hostile_rows_are_named_and_cost_nothing_else(bad: bytes, tmp_path: Path) -> None:
+    good = b'{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "<answer>a</answer>"}]}'
+    (tmp_path / "mixed.jsonl").write_bytes(b"\n".join([good, bad, good]) + b"\n")
+    refusals = convert(tmp_path / "mixed.jsonl", tmp_path / "rows", max_refused=0.5)
+    assert refusals.total == 3
+    assert [number for number, _ in refusals.rows] == [2]
