@@ -20,6 +20,7 @@ from wildenv.env import WildEnv
 from wildenv.errors import ToolError
 from wildenv.images import decode, digest_of, encode
 from wildenv.judges.base import Submission, Verdict
+from wildenv.messages import ANSWER
 from wildenv.policy import Observation
 from wildenv.rewards.search import SearchReward
 from wildenv.task import Task, TaskList
@@ -171,6 +172,18 @@ def make_env(provider: FakeProvider | None = None, judge: Any = None, **settings
         **settings,
     }
     return WildEnv(**values)
+
+
+def answer(*references: str) -> dict[str, Any]:
+    """Returns an action that answers."""
+    return call(ANSWER, prompt="a teal lantern", references=list(references))
+
+
+def started(**settings: Any) -> WildEnv:
+    """Returns an environment whose first episode has begun."""
+    env = make_env(**settings)
+    env.reset(seed=0)
+    return env
 
 
 def _share(query: str, text: str) -> bool:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from tests.fakes import ISSUED, LATE, SECRETS, SITE, FakeJudge, FakeProvider, call, make_env, tasks
+from tests.fakes import ISSUED, LATE, SECRETS, SITE, FakeJudge, FakeProvider, answer, call, make_env, started, tasks
 from wildenv.budget import Limits
-from wildenv.env import WildEnv
 from wildenv.errors import ConfigError, UsageError
 from wildenv.images import ImageStore, PixelPolicy
 from wildenv.messages import ANSWER, read_observation, text_block
@@ -24,16 +23,6 @@ from wildenv.tools.text_search import TextSearch
 from wildenv.web.client import WebClient
 
 SEARCH = call("text_search", queries=["lantern"])
-
-
-def _answer(*references: str) -> dict[str, Any]:
-    return call(ANSWER, prompt="a teal lantern", references=list(references))
-
-
-def _started(**settings: Any) -> WildEnv:
-    env = make_env(**settings)
-    env.reset(seed=0)
-    return env
 
 
 def test_gymnasium_s_checker_finds_nothing() -> None:
@@ -53,7 +42,7 @@ def test_a_whole_episode() -> None:
     observation, reward, terminated, truncated, info = env.step(call("image_search", query="lantern"))
     assert (reward, terminated, truncated, observation["calls_left"]) == (0.0, False, False, 7)
     assert (info["end_reason"], info["digest"]) == ("", "")
-    observation, reward, terminated, truncated, info = env.step(_answer("IMG_001", "IMG_002"))
+    observation, reward, terminated, truncated, info = env.step(answer("IMG_001", "IMG_002"))
     assert (reward, terminated, truncated, observation["text"]) == (1.0, True, False, "")
     assert info["end_reason"] == "answered"
     assert info["rewards"] == {"search": 1.0}
@@ -65,10 +54,10 @@ def test_a_whole_episode() -> None:
 
 
 def test_a_crop_is_judged_by_the_picture_it_was_cut_from() -> None:
-    env = _started()
+    env = started()
     env.step(call("image_search", query="teal"))
     env.step(call("crop_image", image_id="IMG_001", box=[0, 0, 500, 500]))
-    assert env.step(_answer("IMG_002"))[1] == 1.0
+    assert env.step(answer("IMG_002"))[1] == 1.0
 
 
 def test_observations_are_in_the_space() -> None:
@@ -126,7 +115,7 @@ def test_calls_out_of_order_are_usage_errors() -> None:
     env.reset(seed=0)
     with pytest.raises(UsageError, match="must be one of"):
         env.fail("answered", "x")
-    env.step(_answer())
+    env.step(answer())
     with pytest.raises(UsageError, match="call reset"):
         env.step(SEARCH)
     with pytest.raises(UsageError, match="no running episode"):
@@ -167,23 +156,23 @@ def test_bad_input_is_a_clear_message_and_the_environment_lives(action: Any, say
     assert (reward, terminated, truncated, info["end_reason"]) == (0.0, False, False, "")
     assert not env.episode.steps[-1]["ok"]
     assert "Lantern launch" in env.step(SEARCH)[0]["text"]
-    assert env.step(_answer())[2]
+    assert env.step(answer())[2]
     env.episode.validate()
     assert len(json.dumps(env.episode.to_dict())) < 400_000
 
 
 def test_a_refused_answer_does_not_end_the_episode_nor_cost_a_call() -> None:
-    env = _started(limits=Limits(references=1))
+    env = started(limits=Limits(references=1))
     env.step(call("image_search", query="lantern"))
-    observation, _, terminated, *_ = env.step(_answer("IMG_001", "IMG_002"))
+    observation, _, terminated, *_ = env.step(answer("IMG_001", "IMG_002"))
     assert "2 references; at most 1 are taken" in observation["text"]
     assert not terminated
     assert observation["calls_left"] == 7
-    assert env.step(_answer("IMG_001"))[2]
+    assert env.step(answer("IMG_001"))[2]
 
 
 def test_unreadable_actions_cost_turns_not_calls() -> None:
-    env = _started()
+    env = started()
     observation = env.step("?")[0]
     assert observation["calls_left"] == 8
     assert env.episode.usage["turns"] == 1
@@ -192,7 +181,7 @@ def test_unreadable_actions_cost_turns_not_calls() -> None:
 
 
 def test_parallel_calls_are_answered_in_order_and_counted() -> None:
-    env = _started(limits=Limits(tool_calls=2))
+    env = started(limits=Limits(tool_calls=2))
     observation, *_ = env.step([SEARCH, call("image_search", query="red"), SEARCH])
     replies = read_observation(observation["text"])
     assert len(replies) == 3
@@ -218,7 +207,7 @@ def _walk(chance: Random) -> Iterator[Any]:
                 "an unreadable turn",
             ]
         )
-    yield _answer()
+    yield answer()
 
 
 def _late_picture(image: np.ndarray) -> bool:
@@ -249,7 +238,7 @@ def test_nothing_hidden_and_nothing_late_is_ever_shown() -> None:
 
 
 def test_observations_are_fresh_objects() -> None:
-    env = _started()
+    env = started()
     first, *_, info = env.step(call("image_search", query="lantern"))
     before = copy.deepcopy(info["messages"])
     first["images"][0][:] = 0
@@ -283,7 +272,7 @@ def test_the_cutoff_comes_from_the_task() -> None:
             asked.append(cutoff)
             return super().text_search(query, limit, cutoff)
 
-    _started(provider=Watching()).step(SEARCH)
+    started(provider=Watching()).step(SEARCH)
     assert asked == [tasks()[0].cutoff]
     assert (asked[0] - ISSUED).days == 3
 
@@ -300,39 +289,39 @@ def test_undated_results_can_be_dropped() -> None:
 
 
 def test_pictures_of_an_episode_are_dropped_at_the_reset_unless_a_store_was_given() -> None:
-    env = _started()
+    env = started()
     env.step(call("image_search", query="teal"))
     digest = env.episode.images[0]["digest"]
     assert digest in env.store
     env.reset(seed=0)
     assert digest not in env.store
     store = ImageStore()
-    env = _started(store=store)
+    env = started(store=store)
     env.step(call("image_search", query="teal"))
     env.reset(seed=0)
     assert digest in store
 
 
 def test_the_pixel_policy_bounds_what_is_shown() -> None:
-    env = _started(pixels=PixelPolicy(784, 28))
+    env = started(pixels=PixelPolicy(784, 28))
     assert {image.shape for image in env.step(call("image_search", query="lantern"))[0]["images"]} == {(28, 28, 3)}
 
 
 def test_the_chat_is_rendered_as_text() -> None:
-    env = _started(render_mode="ansi")
+    env = started(render_mode="ansi")
     env.step({"role": "assistant", "content": "I look.", "tool_calls": [call("image_search", query="red")]})
     text = env.render()
     assert text is not None
     for part in ("--- system", "Draw the new lantern", "I look.", "-> image_search {'query': 'red'}", "IMG_001", "<image>"):
         assert part in text
-    assert _started().render() is None
+    assert started().render() is None
 
 
 def test_episode_statistics_are_recorded_by_gymnasium_s_wrapper() -> None:
     env = gymnasium.wrappers.RecordEpisodeStatistics(make_env())
     env.reset(seed=0)
     env.step(call("image_search", query="teal"))
-    info = env.step(_answer("IMG_001"))[4]
+    info = env.step(answer("IMG_001"))[4]
     assert (info["episode"]["r"], info["episode"]["l"]) == (1.0, 2)
 
 

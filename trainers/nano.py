@@ -22,7 +22,7 @@ from trainers.tokenizer import END_OF_TURN, PADDING, train_tokenizer
 from wildenv.errors import ConfigError
 from wildenv.images import PixelPolicy
 
-_RECIPE = 3
+_RECIPE = 4
 """Raised when this module builds something else from the same inputs."""
 _STAMP = "nano.json"
 

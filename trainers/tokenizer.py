@@ -1,6 +1,7 @@
 """Trains the nano model's tokenizer: a small byte-level BPE with Qwen's control tokens and one token per image id.
 
-Any text can be encoded and decoded back exactly. The merges fit the corpus they were trained on; other text costs more tokens.
+Any text can be encoded and decoded back exactly, unless it holds the tokenizer's own mark, a word joiner before a space. The
+merges fit the corpus they were trained on; other text costs more tokens.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from wildenv.errors import ConfigError
@@ -30,17 +31,22 @@ TAG_TOKENS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response
 """One token each, but text: a decoder must keep them."""
 
 _BYTES = 256
+# At the start of a JSON string a word would lose the space it has in prose, and with it its tokens: a model that copies would have to
+# know both spellings of every syllable. So the space is put there, behind a mark that takes it out again when decoding.
+_MARK = "\u2060"
+_STRING_START = Regex(r"(?<=[:\[,]\")(?=\p{L})")
 # Words carry their space; an underscore belongs to its word, so that tool names stay short; numbers are cut every four digits.
 _WORDS = Regex(r" ?[\p{L}\p{M}_]+| ?\p{N}{1,4}| ?[^\s\p{L}\p{M}\p{N}_]+|\s+(?!\S)|\s+")
 # The chat template's own words, too rare in a corpus of pages to be merged otherwise.
 _SCAFFOLD = (
     "system\nuser\nassistant\n",
-    '{"name":"text_search","arguments":{"queries":["',
-    '{"name":"web_fetch","arguments":{"url":"https://www.","prompt":"',
-    '{"name":"image_search","arguments":{"query":"',
+    '{"name":"text_search","arguments":{"queries":["a',
+    '{"name":"web_fetch","arguments":{"url":"https://www.","prompt":"a',
+    '{"name":"image_search","arguments":{"query":"a',
     '{"name":"crop_image","arguments":{"image_id":"","box":[0,0,1000,1000]}}\n',
-    '{"name":"answer","arguments":{"prompt":"","references":["","',
-    '"]}}\n","","',
+    '{"name":"answer","arguments":{"prompt":"a","references":["","a',
+    '"]}}\n","","a',
+    "(k: integer, queries: [string])\n(box: [integer], image_id: string)\n(prompt: string, url: string)",
 )
 
 
@@ -68,7 +74,8 @@ def train_tokenizer(
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Split(_WORDS, "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     )
-    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.normalizer = normalizers.Replace(_STRING_START, f"{_MARK} ")
+    tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Replace(f"{_MARK} ", "")])
     split = pre_tokenizers.Split(_WORDS, "isolated")
     # A word counts once a text: what matters is in how many texts it occurs.
     words = [list(dict.fromkeys(word for word, _ in split.pre_tokenize_str(text))) for text in texts]

@@ -46,7 +46,7 @@ def test_the_vocabulary_is_what_was_asked_for_and_fits_the_corpus() -> None:
     tokenizer = train_tokenizer(TEXTS, vocab_size=600)
     assert len(tokenizer) <= 600
     assert tokenizer.tokenize(" harbour") == ["Ġharbour"]
-    assert len(tokenizer.encode('{"name":"image_search","arguments":{"query":"', add_special_tokens=False)) <= 9
+    assert len(tokenizer.encode('{"name":"image_search","arguments":{"query":"harbour', add_special_tokens=False)) <= 10
 
 
 def test_the_same_corpus_gives_the_same_tokenizer() -> None:
@@ -81,3 +81,13 @@ def test_a_name_of_few_texts_is_no_token() -> None:
     spare = train_tokenizer(texts, vocab_size=900, min_share=0.1)
     assert len(spare.tokenize(" Velmora")) > 2
     assert spare.tokenize(" harbour") == ["Ġharbour"]
+
+
+def test_a_word_has_the_same_tokens_in_prose_and_at_the_start_of_a_json_string() -> None:
+    tokenizer = train_tokenizer(["What does the Fenar Debolix kit look like? Fenar is new."] * 50, min_share=0.9)
+    call = '{"name":"text_search","arguments":{"queries":["Fenar Debolix kit","Fenar"]}}'
+    prose = tokenizer.encode("the Fenar Debolix kit")[-3:]
+    assert tokenizer.convert_ids_to_tokens(prose)[0] == "ĠFenar"
+    ids = tokenizer.encode(call)
+    assert any(ids[i : i + 3] == prose for i in range(len(ids)))
+    assert tokenizer.decode(ids) == call
