@@ -40,7 +40,7 @@ _ELSEWHERE = re.compile(r"\b(instead|mix it up|only the|other version|back in|wa
 _HEARSAY = re.compile(r"\b(leaks?|leaked|rumou?rs?|unconfirmed|insiders?|expected|is this)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[A-Za-z]+")
-_LAUNCH_NAME = re.compile(r"\b(?:called|name|as|under|at) ((?:[A-Z][\w-]*)(?: [A-Z][\w-]*)*)\.?$")
+_LAUNCH_NAME = re.compile(r"\b([a-z]+ (?:called|name|as|under|at)) ((?:[A-Z][\w-]*)(?: [A-Z][\w-]*)*)\.?$")
 
 
 @dataclass(slots=True)
@@ -51,12 +51,14 @@ class Facts:
         known: Attribute to word.
         sources: Attribute to where it was said.
         launch: Name of the launch that pictures may be filed under.
+        launch_words: The words before it, as the source has them.
         doubted: Attribute to a word that hearsay claims.
     """
 
     known: dict[str, str] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     launch: str = ""
+    launch_words: str = ""
     doubted: dict[str, str] = field(default_factory=dict)
 
     def learn(self, text: str, source: str, names: Iterable[str], hearsay: bool) -> list[str]:
@@ -78,8 +80,8 @@ class Facts:
                 self.doubted.update(read_statement(sentence))
                 continue
             launch = _LAUNCH_NAME.search(sentence.strip())
-            if launch and not self.launch and not own & {word.lower() for word in launch.group(1).split()}:
-                self.launch = launch.group(1)
+            if launch and not self.launch and not own & {word.lower() for word in launch.group(2).split()}:
+                self.launch_words, self.launch = launch.groups()
                 new.append("launch")
             if _ELSEWHERE.search(sentence):
                 continue

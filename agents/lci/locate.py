@@ -80,7 +80,7 @@ def summary(dossier: Dossier) -> str:
     facts = dossier.facts
     told = [f"{name} {facts.known[name]} {facts.sources[name]}" for name in ATTRIBUTES if name in facts.known]
     if facts.launch:
-        told.append(f"launch {facts.launch}")
+        told.append(f"launch: {facts.launch_words} {facts.launch}")
     doubts = [f"{name} {word}" for name, word in facts.doubted.items() if facts.known.get(name) != word]
     text = f"Facts: {', '.join(told) or 'none yet'}."
     return f"{text} A leak says {', '.join(doubts)}: not trusted." if doubts else text

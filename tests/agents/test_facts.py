@@ -53,11 +53,18 @@ def test_the_first_trusted_statement_stays() -> None:
     assert facts.known == {"main": "teal"}
 
 
-@pytest.mark.parametrize("sentence", ["The team knew the project as Bemaban.", "It was shown to the press at Pavorin Square."])
-def test_the_launch_name_is_read(sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("sentence", "words", "name"),
+    [
+        ("The team knew the project as Bemaban.", "project as", "Bemaban"),
+        ("It was shown to the press at Pavorin Square.", "press at", "Pavorin Square"),
+        ("Inside the house the project was called Gasetez.", "was called", "Gasetez"),
+    ],
+)
+def test_the_launch_name_is_read_with_the_words_before_it(sentence: str, words: str, name: str) -> None:
     facts = Facts()
     facts.learn(sentence, "[1]", ["Kobex", "Lamir"], hearsay=False)
-    assert facts.launch in ("Bemaban", "Pavorin Square")
+    assert (facts.launch_words, facts.launch) == (words, name)
 
 
 def test_the_things_own_name_is_no_launch_name() -> None:
