@@ -31,8 +31,8 @@ TAG_TOKENS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response
 """One token each, but text: a decoder must keep them."""
 
 _BYTES = 256
-# At the start of a JSON string a word would lose the space it has in prose, and with it its tokens: a model that copies would have to
-# know both spellings of every syllable. So the space is put there, behind a mark that takes it out again when decoding.
+# At the start of a JSON string a word would lose the space it has in prose, and with it its tokens: a model that copies would
+# have to know both spellings of every syllable. So the space is put there, behind a mark that takes it out when decoding.
 _MARK = "\u2060"
 _STRING_START = Regex(r"(?<=[:\[,]\")(?=\p{L})")
 # Words carry their space; an underscore belongs to its word, so that tool names stay short; numbers are cut every four digits.
