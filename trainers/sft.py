@@ -21,6 +21,7 @@ from rich.table import Table
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, read_frozen, run_dir
 from trainers.launch import launched, start_ranks
 from trainers.scale import scale_changes
+from trainers.settings import check_settings
 from wildenv.errors import ConfigError
 
 # TRL reports its use otherwise; a run talks to nobody unless it is told to.
@@ -33,6 +34,7 @@ def main(composed: DictConfig) -> None:
     """Composes the run and trains here, or in as many ranks as ``launch.processes`` says."""
     with plain_errors():
         config = plain(composed)
+        check_settings(config)
         folder = run_dir()
         _print_changes(scale_changes(config))
         # DeepSpeed wants a launcher for a single rank too.
