@@ -36,10 +36,11 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
         ConfigError: Naming the setting that is wrong; also if the folder holds episodes rolled with other settings.
     """
     _same_recipe(folder, {"agent": agent, "env": env, "tasks": settings["tasks"], "seed": seed})
-    if settings["limit"] is not None and settings["limit"] < 1:
-        raise ConfigError(f"limit={settings['limit']} must be at least 1; null is all tasks")
+    limit = settings["limit"]
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise ConfigError(f"limit={limit!r} must be a whole number of at least 1; null is all tasks")
     source = make_tasks(settings["tasks"], env.get("world"))
-    count = len(source) if settings["limit"] is None else min(settings["limit"], len(source))
+    count = len(source) if limit is None else min(limit, len(source))
     task_ids = [source[index].id for index in range(count)]
     summary = asyncio.run(
         rollout(

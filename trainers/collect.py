@@ -104,7 +104,7 @@ def print_report(report: FilterReport) -> None:
 
 def _print_rollout(summary: RolloutSummary) -> None:
     ends = ", ".join(f"{count} {reason}" for reason, count in sorted(summary.end_reasons.items()))
-    _CONSOLE.print(f"rolled {summary.rolled} episodes ({ends or 'none were missing'}), kept {summary.kept}")
+    _CONSOLE.print(f"rolled {summary.rolled} episodes ({ends or 'none were missing'}); {summary.kept} were there already")
     for task_id, reason in summary.failures[:_NAMED]:
         _CONSOLE.print(f"failed: {task_id}: {reason}", markup=False)
 

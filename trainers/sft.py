@@ -117,6 +117,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     if main_process:
         export(trainer.state, folder, config["model"], loaded)
         _CONSOLE.print(f"run directory: {folder}")
+        _CONSOLE.print(f"what it learned: python -m benchmarks.compare run={folder}")
     return summary(trainer.state.log_history)
 
 

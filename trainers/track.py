@@ -63,7 +63,9 @@ def draw_loss(path: Path, history: Sequence[Mapping[str, Any]]) -> None:
         points = [(record["step"], record[name]) for record in history if name in record]
         if points:
             axes.plot(*zip(*points, strict=True), label=label, marker="o" if len(points) < 20 else None, markersize=3)
-    axes.set(xlabel="step", ylabel="loss per trained token (nats)", ylim=(0, None))
+    axes.set(xlabel="step", ylabel="loss per trained token (nats)")
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.05)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=120)

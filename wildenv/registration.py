@@ -41,7 +41,7 @@ MINIWEB = "miniweb"
 @lru_cache(maxsize=2)
 def miniworld(config: WorldConfig) -> MiniWorld:
     """Returns the miniweb of a config; loaded once a process."""
-    return load_world(config)
+    return load_world(config, progress=True)
 
 
 def world_config(world: WorldConfig | Mapping[str, Any] | None) -> WorldConfig:

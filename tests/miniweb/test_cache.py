@@ -69,10 +69,17 @@ def test_a_damaged_file_is_regenerated_with_a_warning(tmp_path: Path, damage, re
     assert load_world(TINY, tmp_path).digest == good.digest  # and without a warning
 
 
-def test_another_generator_version_is_regenerated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_generator_version_keeps_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_world(TINY, tmp_path)
+    (first,) = tmp_path.glob("*.zip")
     monkeypatch.setattr(cache, "GENERATOR_VERSION", 999)
-    with pytest.warns(UserWarning, match="generator"):
+    load_world(TINY, tmp_path)
+    files = sorted(tmp_path.glob("*.zip"))
+    assert len(files) == 2
+    (other,) = (file for file in files if file != first)
+    first.write_bytes(other.read_bytes())
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match="its generator is 999"):
         load_world(TINY, tmp_path)
 
 

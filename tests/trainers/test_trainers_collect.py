@@ -126,7 +126,7 @@ def test_a_folder_of_other_settings_is_refused(settings: dict[str, Any], env: di
 
 def test_limits_and_damaged_recipes_are_refused(settings: dict[str, Any], env: dict[str, Any]) -> None:
     agent = entry("agent/lci.yaml")
-    with pytest.raises(ConfigError, match="limit=0 must be at least 1"):
+    with pytest.raises(ConfigError, match="limit=0 must be a whole number"):
         collect({**settings, "limit": 0}, env, agent, 0)
     (Path(settings["folder"]) / "recipe.json").write_text("{")
     with pytest.raises(ConfigError, match=r"recipe\.json is damaged"):

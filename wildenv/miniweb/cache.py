@@ -44,7 +44,9 @@ def load_world(config: WorldConfig, cache_dir: str | Path | None = None, progres
         progress: Whether to show a progress bar while generating.
     """
     folder = cache_folder() if cache_dir is None else Path(cache_dir)
-    name = hashlib.sha256(json.dumps(config.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
+    # Releases that generate other worlds keep other files, so that they can share a folder.
+    recipe = json.dumps([_FORMAT, GENERATOR_VERSION, config.to_dict()], sort_keys=True)
+    name = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     path = folder / f"miniweb-{name}.zip"
     if path.exists():
         try:
