@@ -1,9 +1,9 @@
 """Training rows as a Hugging Face dataset, with a card, and back.
 
 Columns: ``id``, ``task_id``, ``web``, ``reward``, ``schema_version``, ``messages`` and ``tools`` (feature type `Json`, because
-    Arrow
-would pad every tool schema with the keys of all others), and ``images``: one entry a picture, in the order of the placeholders in
-``messages``. In a dataset a picture block names no digest, it is the next of ``images``. Nothing is uploaded here.
+Arrow would pad every tool schema with the keys of all others), and ``images``: one entry a picture, in the order of the
+placeholders in ``messages``. In a dataset a picture block names no digest, it is the next of ``images``. Nothing is uploaded
+here.
 """
 
 from __future__ import annotations
