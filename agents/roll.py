@@ -11,6 +11,7 @@ from typing import Any
 
 from agents.maker import make_policy
 from agents.runs import Config
+from wildenv.episode import ROWS
 from wildenv.errors import ConfigError
 from wildenv.folders import make_folder
 from wildenv.registration import make_env, make_tasks
@@ -60,11 +61,11 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
 
 
 def _same_recipe(folder: Path, recipe: Config) -> None:
-    """Writes what a folder's episodes are rolled with, or compares it with what was written."""
+    """Writes what a folder's episodes are rolled with or, once it holds some, compares it with what was written."""
     make_folder(folder, "folder")
     path = folder / RECIPE
     written = json.dumps(recipe, sort_keys=True, indent=1, default=str) + "\n"
-    if not path.exists():
+    if not (folder / ROWS).exists() or not path.exists():
         part = path.with_suffix(".part")
         part.write_text(written, encoding="utf-8")
         part.replace(path)

@@ -128,6 +128,15 @@ def test_limits_and_damaged_recipes_are_refused(settings: dict[str, Any], env: d
     agent = entry("agent/lci.yaml")
     with pytest.raises(ConfigError, match="limit=0 must be a whole number"):
         collect({**settings, "limit": 0}, env, agent, 0)
+    collect({**settings, "limit": 2}, env, agent, 0)
     (Path(settings["folder"]) / "recipe.json").write_text("{")
     with pytest.raises(ConfigError, match=r"recipe\.json is damaged"):
         collect(settings, env, agent, 0)
+
+
+def test_a_run_that_failed_before_its_first_episode_does_not_bind_the_folder(
+    settings: dict[str, Any], env: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigError, match=r"no\.such\.Policy"):
+        collect(settings, env, {"_target_": "no.such.Policy", "name": "typo"}, 0)
+    assert collect({**settings, "limit": 2}, env, entry("agent/lci.yaml"), 0) == Path(settings["folder"])
