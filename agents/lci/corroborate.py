@@ -68,7 +68,7 @@ def describe(candidates: list[Candidate], dossier: Dossier) -> str:
     for candidate in candidates:
         reason = rejected(candidate, dossier)
         doubt = f" ({reason})" if reason else ""
-        looks = [looks_of(thing) for thing in _things(candidate)] or ["nothing"]
+        looks = [looks_of(thing) for thing in _things(candidate, dossier)] or ["nothing"]
         phrases += [f"{look}{doubt} {candidate.id}" for look in looks]
     return "; ".join(phrases)
 
@@ -99,15 +99,17 @@ def size(thing: Sighting) -> int:
     return (x2 - x1) * (y2 - y1)
 
 
-def _things(candidate: Candidate) -> list[Sighting]:
-    return [thing for thing in read(candidate.pixels) if thing.main]
+def _things(candidate: Candidate, dossier: Dossier) -> list[Sighting]:
+    if candidate.id not in dossier.sightings:
+        dossier.sightings[candidate.id] = [thing for thing in read(candidate.pixels) if thing.main]
+    return dossier.sightings[candidate.id]
 
 
 def _matches(candidates: list[Candidate], dossier: Dossier) -> list[Match]:
     matches = []
     for candidate in candidates:
         if not rejected(candidate, dossier):
-            things = _things(candidate)
+            things = _things(candidate, dossier)
             matches += [_compare(candidate, thing, dossier.facts.known, alone=len(things) == 1) for thing in things]
     return matches
 

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 
 from agents.lci.facts import ATTRIBUTES, Facts, is_hearsay, whole_sentences
+from agents.lci.pixels import Sighting
 from agents.subject import Subject
 from agents.turns import Hit, failed, read_hits, read_page, say
 from wildenv.messages import Message
@@ -28,6 +29,7 @@ class Dossier:
         seen: Addresses of results that were looked at.
         distrusted: Addresses of pages that spread hearsay or are older than the request.
         queries: Text queries not asked yet, best first.
+        sightings: What each picture shows, by image id; a picture is read once.
     """
 
     subject: Subject
@@ -37,6 +39,7 @@ class Dossier:
     seen: set[str] = field(default_factory=set)
     distrusted: set[str] = field(default_factory=set)
     queries: list[str] = field(default_factory=list)
+    sightings: dict[str, list[Sighting]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         name, proper = self.subject.name, self.subject.proper
