@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from wildenv.errors import ToolError
+from wildenv.errors import ToolError, Unavailable
 from wildenv.web.results import ImageHit, Page, TextHit
 
 
@@ -33,6 +33,7 @@ class FakeProvider:
         self.limits: list[int] = []
         self.fail: Callable[[int], None] = lambda call: None
         self.pictures: dict[str, bytes] = {}
+        self.down = "/down"
         self._lock = threading.Lock()
 
     def text_search(self, query: str, limit: int, cutoff: date | None) -> list[TextHit]:
@@ -48,6 +49,8 @@ class FakeProvider:
 
     def fetch_page(self, url: str, cutoff: date | None) -> Page:
         self._note("fetch_page", 1)
+        if self.down and url.endswith(self.down):
+            raise Unavailable(url, "http 503", "the site is down")
         if url.endswith("/missing"):
             raise ToolError(f"there is no page {url}")
         return Page(url, "A page", "" if url.endswith("/blank") else "SECRET text", self.published)

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from wildenv.errors import CacheMiss, ConfigError, ProviderError, ToolError
+from wildenv.errors import CacheMiss, ConfigError, ProviderError, ToolError, Unavailable
 from wildenv.web.admission import Counts
-from wildenv.web.client import Found, Usage, WebClient
+from wildenv.web.client import WebClient
 from wildenv.web.cutoff import PageWithheld
-from wildenv.web.results import TextHit
+from wildenv.web.found import Found
+from wildenv.web.recorder import Usage
+from wildenv.web.results import Page, TextHit
 from wildenv.web.store import Store
 
 CUTOFF = date(2026, 7, 4)
@@ -31,8 +33,8 @@ def error(call: int) -> None:
     ("arguments", "message"),
     [
         ({"mode": "offline"}, r"web\.mode='offline' is not one of live, record, refresh, replay"),
-        ({}, r"web\.provider"),
-        ({"mode": "record", "store": "memory"}, r"web\.provider"),
+        ({}, r"web\.search"),
+        ({"mode": "record", "store": "memory"}, r"web\.search"),
         ({"mode": "replay"}, r"web\.store"),
         ({"mode": "record", "provider": "fake"}, r"web\.store"),
         ({"provider": "fake", "overfetch": 0}, r"web\.overfetch=0"),
@@ -160,16 +162,33 @@ def test_empty_answers_are_stored_only_when_confirmed(make_provider: Callable[..
     provider, store = make_provider(hits=0), Store.memory()
     provider.fail = down_on_second
     client = WebClient(provider, "record", store)
-    assert client.text_search("q", 5, None).results == ()
+    with pytest.raises(ProviderError, match="down"):
+        client.text_search("q", 5, None)
     assert len(store) == 0
     assert client.text_search("q", 5, None).results == ()
     assert provider.asked["text_search"] == 4
     assert len(store) == 1
     assert client.text_search("q", 5, None).cached
+    provider.fail = lambda call: None
     client.fetch_page("https://a.example/blank", None)
-    assert client.admission.counts == Counts(confirmed=1, refused=2)
-    client.fetch_page("https://a.example/blank", None)
-    assert client.admission.counts == Counts(confirmed=2, refused=2)
+    assert client.admission.counts == Counts(confirmed=2)
+
+
+def test_emptiness_of_two_kinds_is_no_answer(make_provider: Callable[..., Any]) -> None:
+    provider, store = make_provider(), Store.memory()
+
+    def first_absent(url: str, cutoff: date | None) -> Page:
+        provider.asked["fetch_page"] += 1
+        if provider.asked["fetch_page"] == 1:
+            raise ToolError("there is no such page")
+        return Page(url, "", "")
+
+    provider.fetch_page = first_absent
+    client = WebClient(provider, "record", store)
+    with pytest.raises(Unavailable):
+        client.fetch_page("https://a.example/odd", None)
+    assert (len(store), client.admission.counts) == (0, Counts(refused=1))
+    assert client.failures == {"fetch_page": {"unsteady": 1}}
 
 
 def test_an_empty_answer_that_was_a_slip_is_replaced(make_provider: Callable[..., Any]) -> None:
@@ -201,8 +220,8 @@ def test_a_miss_names_the_nearest_record_and_what_differs(make_provider: Callabl
     assert "web.mode=record" in text
     with pytest.raises(CacheMiss, match=r"differs in cutoff \('2026-07-05' asked, '2026-07-04' recorded\); set web.mode"):
         client.text_search("red kettle", 5, date(2026, 7, 5))
-    with pytest.raises(CacheMiss, match=r"params.limit \(12 asked, 20 recorded\)"):
-        client.text_search("red kettle", 3, CUTOFF)
+    with pytest.raises(CacheMiss, match=r"params.limit \(84 asked, 20 recorded\)"):
+        client.text_search("red kettle", 21, CUTOFF)
     with pytest.raises(CacheMiss, match="nor is anything else of fetch_page"):
         client.fetch_page(URL, CUTOFF)
     with pytest.raises(CacheMiss, match=r"nothing is recorded for fetch_page; set web\.mode=record"):
@@ -217,8 +236,9 @@ def test_two_providers_in_a_store_are_told_apart(make_provider: Callable[..., An
     other.name = "other"
     for provider in (one, other):
         WebClient(provider, "record", store).text_search("q", 5, None)
-    with pytest.raises(ConfigError, match=r"several providers \(fake 1, other 1\); set web\.provider"):
+    with pytest.raises(ConfigError, match=r"several providers \(fake 1, other 1\); name one in web\.search"):
         WebClient(mode="replay", store=store).text_search("q", 5, None)
+    assert len(WebClient(mode="replay", store=store, prefer=["other"]).text_search("q", 5, None).results) == 2
     assert len(WebClient(other, "replay", store).text_search("q", 5, None).results) == 2
 
 

@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
-from wildenv.errors import CacheMiss, ConfigError, DataError, PackError
+from wildenv.errors import CacheMiss, ConfigError, DataError, PackError, Unavailable
 from wildenv.web.client import WebClient
 from wildenv.web.pack import Imported, export_pack, import_pack, open_pack, pack_digest, verify_pack
-from wildenv.web.store import Store
+from wildenv.web.request import WEB_TOOLS
+from wildenv.web.store import Gap, Row, Store
 
 CUTOFF = date(2026, 7, 4)
+DOWN = "https://a.example/down"
 QUERIES = [f"query {i}" for i in range(12)]
 
 REPLAY = """
@@ -38,6 +40,8 @@ print(client.digest, seen.hexdigest())
 
 def fill(store: Store, provider: Any, picture: Callable[..., bytes], order: list[int] | None = None) -> None:
     client = WebClient(provider, "record", store)
+    with pytest.raises(Unavailable):
+        client.fetch_page(DOWN, CUTOFF)
     for i in order or range(len(QUERIES)):
         client.text_search(QUERIES[i], 2, CUTOFF)
         provider.pictures[f"https://a.example/{i}.png"] = picture((i, 20, 30))
@@ -77,6 +81,7 @@ def test_verify_reports_what_is_in_it(pack: Path) -> None:
     report = verify_pack(pack)
     assert report.entries == {"fetch_image": 12, "text_search": 12}
     assert report.blobs == 12
+    assert report.gaps == {"fetch_page": 1}
     assert report.digest == pack_digest(pack)
     assert report.size == pack.stat().st_size
 
@@ -135,13 +140,20 @@ def test_reading_leaves_the_file_as_it_was(pack: Path) -> None:
         ("DELETE FROM entries WHERE request LIKE '%query 7%'", r"23 found, 24 recorded"),
         ("UPDATE meta SET value = 'x' WHERE name = 'content_digest'", "has another digest"),
         ("DELETE FROM meta WHERE name = 'entries'", "None recorded"),
+        ("UPDATE gaps SET request = replace(request, 'down', 'up')", r"gap fetch_page \w+: its request does not have this key"),
+        ("UPDATE gaps SET request = 'nonsense'", r"gap fetch_page \w+: its request is unreadable"),
+        ("UPDATE gaps SET request = x'00'", "no text"),
+        ("DELETE FROM gaps", "has another digest"),
+        ("INSERT INTO gaps SELECT tool, key, request FROM entries LIMIT 1", "an entry and a gap"),
     ],
 )
 def test_damage_is_found_and_named(pack: Path, damage: str, message: str) -> None:
     with edit(pack) as raw:
         raw.execute(damage)
-    with pytest.raises(PackError, match=message), Store.memory() as store:
-        import_pack(pack, store)
+    with Store.memory() as store:
+        with pytest.raises(PackError, match=message):
+            import_pack(pack, store)
+        assert len(store) == 0
     with pytest.raises(PackError, match="damaged"):
         verify_pack(pack)
 
@@ -190,12 +202,12 @@ def test_what_is_no_pack_is_refused_with_advice(pack: Path, tmp_path: Path) -> N
         open_pack(tmp_path / "s.db")
 
 
-@pytest.mark.parametrize("name", ["pack_format", "schema_version"])
-def test_a_later_version_is_refused_with_advice(pack: Path, name: str) -> None:
+@pytest.mark.parametrize(("name", "reads"), [("pack_format", "1 and 2"), ("schema_version", "up to 2")])
+def test_a_later_version_is_refused_with_advice(pack: Path, name: str, reads: str) -> None:
     with edit(pack) as raw:
-        raw.execute("UPDATE meta SET value = '2' WHERE name = ?", (name,))
+        raw.execute("UPDATE meta SET value = '3' WHERE name = ?", (name,))
     for call in (open_pack, pack_digest, verify_pack):
-        with pytest.raises(PackError, match=r"format 2, this release reads 1; install the wildenv that wrote it"):
+        with pytest.raises(PackError, match=rf"format 3, this release reads {reads}; install the wildenv that wrote it"):
             call(pack)
 
 
@@ -205,11 +217,66 @@ def test_import_adds_what_is_missing_and_keeps_what_is_there(pack: Path, make_pr
         recorder.text_search(QUERIES[0], 2, CUTOFF)
         other = WebClient(make_provider(hits=1), "record", store)
         own = other.text_search(QUERIES[1], 2, CUTOFF)
-        assert import_pack(pack, store) == Imported(added=22, same=1, conflicting=1)
+        with pytest.raises(Unavailable):
+            recorder.fetch_page(DOWN.replace("down", "gone/down"), CUTOFF)
+        assert import_pack(pack, store) == Imported(added=22, same=1, conflicting=1, gaps=1)
+        assert len(store.gaps(["fetch_page"])) == 2
         client = WebClient(mode="replay", store=store)
         assert client.text_search(QUERIES[1], 2, CUTOFF).results == own.results
         assert client.fetch_image("https://a.example/5.png").getpixel((0, 0)) == (5, 20, 30)
         assert import_pack(pack, store) == Imported(added=0, same=23, conflicting=1)
+
+
+def test_an_entry_on_either_side_of_an_import_closes_a_gap(pack: Path, tmp_path: Path, make_provider: Callable[..., Any]) -> None:
+    up = make_provider()
+    up.down = ""
+    with Store.memory() as store:
+        client = WebClient(up, "record", store)
+        client.fetch_page(DOWN, CUTOFF)
+        assert import_pack(pack, store).gaps == 0
+        assert store.gaps(["fetch_page"]) == []
+        export_pack(store, tmp_path / "up.pack")
+    with Store.memory() as store:
+        import_pack(pack, store)
+        assert import_pack(tmp_path / "up.pack", store) == Imported(added=1, same=24, conflicting=0, closed=1)
+        assert store.gaps(["fetch_page"]) == []
+
+
+def test_a_replay_says_of_a_gap_what_the_recording_said(pack: Path, make_provider: Callable[..., Any]) -> None:
+    """Although nothing of `fetch_page` is answered in it."""
+    live = WebClient(make_provider(), "live")
+    with open_pack(pack) as store:
+        client = WebClient(mode="replay", store=store)
+        said = []
+        for one in (live, client):
+            with pytest.raises(Unavailable) as failure:
+                one.fetch_page(DOWN, CUTOFF)
+            said.append(str(failure.value))
+        assert said[0] == said[1]
+        with pytest.raises(CacheMiss):
+            client.fetch_page(f"{DOWN}/another", CUTOFF)
+
+
+def test_a_gap_and_an_entry_of_one_request_leave_the_entry() -> None:
+    with Store.memory() as store:
+        row, gap = Row("t", "k", "d", "{}", "{}"), Gap("t", "k", "{}")
+        store.write([row], [], [gap])
+        assert store.gaps(["t"]) == []
+        store.write([], [], [gap, Gap("t", "other", "{}")])
+        assert [one.key for one in store.gaps(["t"])] == ["other"]
+        before = store.content_digest(["t"])
+        store.write([Row("t", "other", "d", "{}", "{}")], [])
+        assert store.gaps(["t"]) == []
+        assert store.content_digest(["t"]) != before
+
+
+def test_a_store_with_nothing_but_gaps_is_exported(tmp_path: Path, make_provider: Callable[..., Any]) -> None:
+    with Store.memory() as store:
+        with pytest.raises(Unavailable):
+            WebClient(make_provider(), "record", store).fetch_page(DOWN, CUTOFF)
+        digest = export_pack(store, tmp_path / "gaps.pack")
+        assert digest == store.content_digest(WEB_TOOLS)
+    assert verify_pack(tmp_path / "gaps.pack").gaps == {"fetch_page": 1}
 
 
 def test_other_namespaces_stay_behind(

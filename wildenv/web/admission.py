@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wildenv.errors import InfrastructureError
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -49,7 +47,7 @@ class Counts:
         admitted: Answers that were not empty.
         confirmed: Empty answers that a second asking confirmed.
         revised: Empty answers that a second asking turned into something else.
-        refused: Empty answers that were not stored: the second asking failed, or was empty in another way.
+        refused: Empty answers that were not stored, because the second asking was empty in another way.
     """
 
     admitted: int = 0
@@ -75,18 +73,15 @@ class Admission:
         """Asks once or twice.
 
         Returns:
-            The answer to give to the caller, and whether it may be stored.
+            The answer, and whether it may be stored; one that may not be is no answer to act on either.
 
         Raises:
-            Exception: Whatever the first asking raises.
+            Exception: Whatever an asking raises. Emptiness that could not be confirmed is a failure, not an answer.
         """
         first = ask()
         if first.emptiness is None:
             return self._rule("admitted", first)
-        try:
-            second = ask()
-        except InfrastructureError:
-            return self._rule("refused", first)
+        second = ask()
         if second.emptiness is None:
             return self._rule("revised", second)
         return self._rule("confirmed" if second.emptiness == first.emptiness else "refused", first)

@@ -1,93 +1,62 @@
 """The web as tools see it: search, pages and pictures, recorded or replayed, cut off at a date.
 
-Modes (`web.mode`): ``live`` asks the provider and keeps nothing; ``record`` answers from the store and asks the provider for what
-is missing; ``refresh`` asks for everything again and overwrites; ``replay`` never touches the provider. All modes give the same
-objects for the same answer, so that a recorded run replays byte for byte.
-
-The client does not limit how long a provider takes, and an async call that is cancelled leaves its thread to finish.
+All modes (`wildenv.web.recorder`) give the same objects for the same answer, so that a recorded run replays byte for byte. How
+long a tool call may take is its deadline's to say (`wildenv.web.deadline`); a cancelled async call leaves its thread to finish.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import io
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
-from typing import Any, Generic, Literal, get_args
+from functools import partial
+from typing import Any
 
 from PIL import Image
 
 from wildenv.errors import CacheMiss, ConfigError, DataError, ToolError
-from wildenv.images import FORMATS, decode
-from wildenv.web.admission import Admission, Answer
-from wildenv.web.cutoff import Decision, PageWithheld, apply_cutoff, check_undated
+from wildenv.images import FORMATS
+from wildenv.web.admission import Answer
+from wildenv.web.cutoff import PageWithheld, apply_cutoff, check_undated
 from wildenv.web.dates import is_relative
-from wildenv.web.flight import SingleFlight
-from wildenv.web.nearest import NearestRequests
-from wildenv.web.providers.base import Provider
-from wildenv.web.request import WEB_TOOLS, WebRequest, sha256
-from wildenv.web.results import ImageHit, Page, Result, TextHit
-from wildenv.web.store import Blob, Store
+from wildenv.web.picture import Picture, opened
+from wildenv.web.found import Fetched, Found
+from wildenv.web.providers.base import NewsProvider, Parts, Provider, Reader, Source
+from wildenv.web.recorder import Recorder, Usage
+from wildenv.web.request import WEB_TOOLS, WebRequest, canonical_json, sha256
+from wildenv.web.results import ImageHit, NewsHit, Page, Result, TextHit
+from wildenv.web.spending import Metered, Spending
+from wildenv.web.store import Store
 
-Mode = Literal["live", "record", "refresh", "replay"]
+_MOST_HITS = 100
+"""A search that asked for more is not looked for in place of one that is not recorded."""
+
+_AT_ONCE = 4
+"""Pictures of one search that are fetched at the same time."""
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Found(Generic[Result]):
-    """What a search found.
-
-    Attributes:
-        results: Hits the agent may see, best first.
-        decisions: One for every hit of the provider's answer, in its order.
-        cached: True if the provider was not asked for this call. Depends on timing: keep it out of what is compared exactly.
-    """
-
-    results: tuple[Result, ...]
-    decisions: tuple[Decision, ...]
-    cached: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """A page the agent may see; `decisions` holds the one about it, `cached` is as in `Found`."""
-
-    page: Page
-    decisions: tuple[Decision, ...]
-    cached: bool
-
-
-@dataclass(slots=True)
-class Usage:
-    """What was asked by one tool.
-
-    Attributes:
-        calls: Times the provider was asked.
-        hits: Requests answered without asking it: from the store, or by a concurrent identical request.
-        misses: Requests the store could not answer.
-    """
-
-    calls: int = 0
-    hits: int = 0
-    misses: int = 0
-
-
 class WebClient:
     """One view of the web. Safe for threads.
 
     Args:
-        provider: Who is asked. ``replay`` needs none; given one, it only looks at the name and version, to choose among the
-            records of several providers. An attribute ``extractor`` of a provider (name and version of what makes pages of
-            HTML) enters the key of pages.
+        provider: Who is asked: one provider of everything, or `Parts`. ``replay`` needs none; given one, it only looks at names
+            and versions. An attribute ``extractor`` of a page provider (name and version of what makes pages of HTML) enters the
+            key of pages.
         mode: ``live``, ``record``, ``refresh`` or ``replay``.
         store: Where records are; not used by ``live``.
         undated: ``keep`` or ``drop`` results whose date is unknown or ambiguous.
-        overfetch: How many hits are asked for per hit wanted, because the cutoff removes some.
+        overfetch: How many hits are asked for per hit wanted, because the cutoff removes some. None is `OVERFETCH`, and in
+            ``replay`` what the store was recorded with.
+        retry_gaps: Whether ``record`` asks again for addresses that earlier runs could not get.
+        prefer: Names of providers, to choose among the records of several in ``replay`` without a provider at hand.
         clock: Says when an answer with relative dates ("2 days ago") was obtained; that moment is recorded with the answer.
 
     Raises:
@@ -96,36 +65,31 @@ class WebClient:
 
     def __init__(
         self,
-        provider: Provider | None = None,
+        provider: Provider | Parts | None = None,
         mode: str = "live",
         store: Store | None = None,
         undated: str = "keep",
-        overfetch: int = 4,
+        overfetch: int | None = None,
+        retry_gaps: bool = False,
+        prefer: Sequence[str] = (),
         clock: Callable[[], datetime] = _now,
     ) -> None:
-        if mode not in get_args(Mode):
-            raise ConfigError(f"web.mode={mode!r} is not one of {', '.join(get_args(Mode))}")
+        self._recorder = Recorder(mode, store, retry_gaps)
         if mode != "replay" and provider is None:
-            raise ConfigError(f"web.mode={mode} asks a provider and none is set; set web.provider, or use web.mode=replay")
-        if mode != "live" and store is None:
-            raise ConfigError(f"web.mode={mode} needs a store; set web.store to a store or pack file, or use web.mode=live")
-        if mode in ("record", "refresh") and store is not None and store.read_only:
-            raise ConfigError(f"web.mode={mode} writes and web.store is read-only; set another web.store or use web.mode=replay")
-        if overfetch < 1:
+            raise ConfigError(f"web.mode={mode} asks a provider and none is set; set web.search, or use web.mode=replay")
+        if overfetch is not None and overfetch < 1:
             raise ConfigError(f"web.overfetch={overfetch} must be at least 1")
         self.mode = mode
         self.undated = check_undated(undated)
-        self.overfetch = overfetch
-        self.admission = Admission()
-        self._provider = provider
-        self._store = store
+        self.overfetch = self._recorder.overfetch(overfetch)
+        self.admission = self._recorder.admission
+        self.provider = provider
+        self._parts = None if provider is None else Parts.of(provider)
+        self._prefer = tuple(prefer)
         self._clock = clock
-        self._lock = threading.Lock()
-        self._flights = SingleFlight[tuple[Answer, bool]]()
-        self._usage = {tool: Usage() for tool in WEB_TOOLS}
         self._digest: str | None = None
+        self._readers: list[Reader] = []
         self._sources: dict[str, tuple[str, str, str]] = {}
-        self._nearest: dict[str, NearestRequests] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WebClient:
         # Gymnasium copies the arguments an environment was made with; a web is shared, like a file.
@@ -134,21 +98,47 @@ class WebClient:
     @property
     def usage(self) -> dict[str, Usage]:
         """A copy of the counters by tool."""
-        with self._lock:
-            return {tool: Usage(one.calls, one.hits, one.misses) for tool, one in self._usage.items()}
+        return self._recorder.usage
+
+    @property
+    def failures(self) -> dict[str, dict[str, int]]:
+        """How often what went wrong, by tool and kind."""
+        return self._recorder.failures
+
+    def report(self) -> dict[str, Any]:
+        """Returns what this client asked for and what it cost, as JSON values.
+
+        Returns:
+            ``mode``; ``usage`` and ``failures`` by tool; ``services``, what each provider that counts says it spent.
+        """
+        asked: list[Source | Reader] = []
+        if self._parts is not None and self.mode != "replay":
+            asked = [self._parts.search, self._parts.pages, self._parts.pictures, *self._readers]
+        services: dict[str, dict[str, Any]] = {}
+        counted: list[Spending] = []
+        for source in asked:
+            # Providers that fetch from the same hosts share their counters.
+            if isinstance(source, Metered) and not any(source.spending is one for one in counted):
+                counted.append(source.spending)
+                name = source.name if source.name not in services else f"{source.name} ({len(counted)})"
+                services[name] = source.spending.to_dict()
+        usage = {tool: asdict(one) for tool, one in self.usage.items() if one.calls or one.hits or one.misses}
+        return {"mode": self.mode, "usage": usage, "failures": self.failures, "services": services}
 
     @property
     def digest(self) -> str:
         """What identifies this web.
 
         In ``replay`` the content digest of the store or pack, as it was when first asked for; else the provider's ``digest`` if
-        it has one (a generated web does); else ``name:version``, which identifies a live service but not what it says.
+        it has one (a generated web does); else names and versions, which identify live services but not what they say.
         """
         if self.mode == "replay":
             if self._digest is None:
-                self._digest = self._kept.content_digest(WEB_TOOLS)
+                self._digest = self._recorder.kept.content_digest(WEB_TOOLS)
             return self._digest
-        return str(getattr(self._asked, "digest", f"{self._asked.name}:{self._asked.version}"))
+        parts = self._asked
+        named = {f"{one.name}:{one.version}": None for one in (parts.search, parts.pages, parts.pictures)}
+        return str(getattr(self.provider, "digest", "+".join(named)))
 
     def text_search(self, query: str, k: int, cutoff: date | None) -> Found[TextHit]:
         """Searches pages.
@@ -165,15 +155,41 @@ class WebClient:
         """
         request = self._search_request("text_search", query, k, cutoff)
         limit = request.params["limit"]
-        answer, cached = self._resolve(request, lambda: self._hits(self._asked.text_search(request.text, limit, cutoff), limit))
+
+        def ask() -> Answer:
+            return self._hits(self._asked.search.text_search(request.text, limit, cutoff), limit)
+
+        answer, cached = self._recorder.resolve(request, ask)
         return self._found(TextHit.from_dict, answer, k, cutoff, cached)
 
     def image_search(self, query: str, k: int, cutoff: date | None) -> Found[ImageHit]:
         """Searches pictures; arguments and errors as in `text_search`. The pictures themselves are not fetched."""
         request = self._search_request("image_search", query, k, cutoff)
         limit = request.params["limit"]
-        answer, cached = self._resolve(request, lambda: self._hits(self._asked.image_search(request.text, limit, cutoff), limit))
+
+        def ask() -> Answer:
+            return self._hits(self._asked.search.image_search(request.text, limit, cutoff), limit)
+
+        answer, cached = self._recorder.resolve(request, ask)
         return self._found(ImageHit.from_dict, answer, k, cutoff, cached)
+
+    def news_search(self, query: str, k: int, day: date) -> Found[NewsHit]:
+        """Searches the news of one day, which is also the cutoff; arguments and errors as in `text_search`.
+
+        Raises:
+            ConfigError: If the provider has no news.
+        """
+        request = self._search_request("news_search", query, k, day)
+        limit = request.params["limit"]
+
+        def ask() -> Answer:
+            search = self._asked.search
+            if not isinstance(search, NewsProvider):
+                raise ConfigError(f"web.search={search.name} has no news search; set web.search to a provider that has")
+            return self._hits(search.news_search(request.text, limit, day), limit)
+
+        answer, cached = self._recorder.resolve(request, ask)
+        return self._found(NewsHit.from_dict, answer, k, day, cached)
 
     def fetch_page(self, url: str, cutoff: date | None) -> Fetched:
         """Fetches a page.
@@ -187,10 +203,10 @@ class WebClient:
         request = self._request("fetch_page", {"url": _given(url, "url")}, cutoff)
 
         def ask() -> Answer:
-            page = self._asked.fetch_page(request.text, cutoff)
+            page = self._asked.pages.fetch_page(request.text, cutoff)
             return Answer({"page": page.to_dict(), **self._moment([page.published])})
 
-        answer, cached = self._resolve(request, ask)
+        answer, cached = self._recorder.resolve(request, ask)
         page = Page.from_dict(answer.response["page"])
         kept, decisions = apply_cutoff([page], cutoff, self.undated, _reference(answer))
         if not kept:
@@ -206,23 +222,47 @@ class WebClient:
             ProviderError: If the provider failed.
             DataError: If the recorded bytes are damaged.
         """
-        request = self._request("fetch_image", {"url": _given(url, "url")}, None)
+        with self._picture(url).opened() as image:
+            return image
 
-        decoded: list[Image.Image] = []
+    def fetch_images(self, urls: Sequence[str]) -> list[Picture | ToolError]:
+        """Fetches several pictures, some at the same time where a network is waited for.
 
-        def ask() -> Answer:
-            data = self._asked.fetch_image(request.text)
+        Returns:
+            For each address, in order, the picture or the error that `fetch_image` raises for it. The pictures are not decoded
+            yet: decode one after another, since together they may need more memory than there is.
+
+        Raises:
+            CacheMiss: As `fetch_image`; so with `ProviderError`, `DeadlineExceeded` and `DataError`.
+        """
+
+        def one(url: str) -> Picture | ToolError:
             try:
-                decoded[:] = [decode(data)]
-            except DataError as error:
-                raise ToolError(f"the picture {request.text} cannot be shown: {error}") from error
-            media_type = Image.open(io.BytesIO(data), formats=FORMATS).get_format_mimetype() or "application/octet-stream"
-            return Answer({"blob": sha256(data), "media_type": media_type}, data, media_type)
+                return self._picture(url)
+            except ToolError as error:
+                return error
 
-        answer, _ = self._resolve(request, ask)
-        if decoded:
-            return decoded[0]
-        return decode(self._kept.blob(answer.response["blob"]).data if answer.blob is None else answer.blob)
+        if self.mode == "replay" or self._asked.pictures.local or len(urls) < 2:
+            return [one(url) for url in urls]
+        with ThreadPoolExecutor(max_workers=min(_AT_ONCE, len(urls))) as threads:
+            contexts = [contextvars.copy_context() for _ in urls]
+            return list(threads.map(lambda context, url: context.run(one, url), contexts, urls))
+
+    def read_page(self, page: Page, prompt: str, reader: Reader, cutoff: date | None) -> str:
+        """Lets a reader answer a prompt from a page; the answer is recorded like any other.
+
+        Raises:
+            ToolError: If the prompt is empty.
+            CacheMiss: In ``replay``, if the answer is not recorded.
+            ProviderError: If the reader failed.
+        """
+        if reader not in self._readers:
+            self._readers.append(reader)
+        content = sha256(canonical_json(page.to_dict()))
+        params = {"url": page.url, "prompt": _given(prompt, "prompt"), "page": content}
+        request = WebRequest("read_page", reader.name, reader.version, params, cutoff)
+        answer, _ = self._recorder.resolve(request, lambda: Answer({"said": reader.read(page, request.params["prompt"])}))
+        return str(answer.response["said"])
 
     async def atext_search(self, query: str, k: int, cutoff: date | None) -> Found[TextHit]:
         """`text_search` in a thread."""
@@ -241,21 +281,22 @@ class WebClient:
         return await asyncio.to_thread(self.fetch_image, url)
 
     @property
-    def _asked(self) -> Provider:
-        if self._provider is None or self.mode == "replay":
+    def _asked(self) -> Parts:
+        if self._parts is None or self.mode == "replay":
             raise ConfigError("web.mode=replay never asks a provider; set web.mode=record to fill gaps")
-        return self._provider
-
-    @property
-    def _kept(self) -> Store:
-        if self._store is None:
-            raise ConfigError(f"web.mode={self.mode} has no store; set web.store")
-        return self._store
+        return self._parts
 
     def _search_request(self, tool: str, query: str, k: int, cutoff: date | None) -> WebRequest:
         if k < 1:
             raise ToolError(f"k={k} must be at least 1")
-        return self._request(tool, {"query": _given(query, "query"), "limit": k * self.overfetch}, cutoff)
+        limit = k * self.overfetch
+        request = self._request(tool, {"query": _given(query, "query"), "limit": limit}, cutoff)
+        if self.mode != "replay" or self._recorder.holds(request):
+            return request
+        # A search that asked for another number of hits answers as well, if it asked for as many as are wanted.
+        others = (*range(limit + 1, _MOST_HITS + 1), *range(limit - 1, k - 1, -1))
+        found = (other for other in map(partial(_with_limit, request), others) if self._recorder.holds(other))
+        return next(found, request)
 
     def _request(self, tool: str, params: dict[str, Any], cutoff: date | None) -> WebRequest:
         provider, version, extractor = self._source(tool)
@@ -263,21 +304,44 @@ class WebClient:
 
     def _source(self, tool: str) -> tuple[str, str, str]:
         """Returns name, version and extractor that requests of a tool are recorded under."""
-        if self._provider is not None:
-            extractor = str(getattr(self._provider, "extractor", "")) if tool == "fetch_page" else ""
-            return self._provider.name, self._provider.version, extractor
+        if self._parts is not None:
+            source = self._parts.asked(tool)
+            extractor = str(getattr(source, "extractor", "")) if tool == "fetch_page" else ""
+            return source.name, source.version, extractor
         if tool not in self._sources:
-            recorded = self._kept.sources(tool)
-            if len(recorded) > 1:
-                names = ", ".join(f"{name} {version} {extractor}".strip() for name, version, extractor in recorded)
-                raise ConfigError(f"web.store holds {tool} by several providers ({names}); set web.provider to choose one")
-            if not recorded:
-                self._count(tool, misses=1)
+            recorded = self._recorder.kept.sources(tool)
+            chosen = [source for source in recorded if source[0] in self._prefer] or recorded
+            if len(chosen) > 1:
+                names = ", ".join(f"{name} {version} {extractor}".strip() for name, version, extractor in chosen)
+                setting = "web.pages" if tool == "fetch_page" else "web.pictures" if tool == "fetch_image" else "web.search"
+                raise ConfigError(f"web.store holds {tool} by several providers ({names}); name one in {setting}")
+            if not chosen:
+                self._recorder.count(tool, misses=1)
                 raise CacheMiss(f"nothing is recorded for {tool}; set web.mode=record to record it")
-            self._sources[tool] = recorded[0]
+            self._sources[tool] = chosen[0]
         return self._sources[tool]
 
-    def _hits(self, hits: Sequence[TextHit | ImageHit], limit: int) -> Answer:
+    def _picture(self, url: str) -> Picture:
+        request = self._request("fetch_image", {"url": _given(url, "url")}, None)
+
+        def ask() -> Answer:
+            data = self._asked.pictures.fetch_image(request.text)
+            try:
+                with opened(data):
+                    pass
+            except DataError as error:
+                raise ToolError(f"the picture {request.text} cannot be shown: {error}") from error
+            media_type = Image.open(io.BytesIO(data), formats=FORMATS).get_format_mimetype() or "application/octet-stream"
+            return Answer({"blob": sha256(data), "media_type": media_type}, data, media_type)
+
+        answer, _ = self._recorder.resolve(request, ask)
+        if self.mode == "live":
+            return Picture(lambda: answer.blob or b"")
+        digest = answer.response["blob"]
+        # Read again when it is needed: the pictures of all searches that are going on would be much to keep.
+        return Picture(lambda: self._recorder.kept.blob(digest).data)
+
+    def _hits(self, hits: Sequence[TextHit | ImageHit | NewsHit], limit: int) -> Answer:
         hits = hits[:limit]
         return Answer({"results": [hit.to_dict() for hit in hits], **self._moment([hit.published for hit in hits])})
 
@@ -292,67 +356,9 @@ class WebClient:
         """Returns when the answer was obtained if its dates mean nothing without; otherwise the same content has one digest."""
         return {"asked": self._clock().isoformat(timespec="seconds")} if any(map(is_relative, dates)) else {}
 
-    def _resolve(self, request: WebRequest, ask: Callable[[], Answer]) -> tuple[Answer, bool]:
-        """Answers a request from the store or the provider, as the mode says; an absent thing raises `ToolError`."""
-        key = request.key
-        answer = self._stored(request, key) if self.mode in ("replay", "record") else None
-        cached = answer is not None
-        if answer is None:
-            if self.mode == "replay":
-                self._count(request.tool, misses=1)
-                raise CacheMiss(self._explain(request))
-            (answer, stored), led = self._flights.run(key, lambda: self._lead(request, key, ask))
-            cached = stored or not led
-        self._count(request.tool, hits=int(cached))
-        if "absent" in answer.response:
-            raise ToolError(answer.response["absent"])
-        return answer, cached
 
-    def _stored(self, request: WebRequest, key: str) -> Answer | None:
-        response = self._kept.get(request.tool, key)
-        return None if response is None else Answer(response)
-
-    def _lead(self, request: WebRequest, key: str, ask: Callable[[], Answer]) -> tuple[Answer, bool]:
-        """Returns the answer, and whether it was in the store: it may have been put there since this request looked."""
-        answer = self._stored(request, key) if self.mode == "record" else None
-        return (self._obtain(request, key, ask), False) if answer is None else (answer, True)
-
-    def _obtain(self, request: WebRequest, key: str, ask: Callable[[], Answer]) -> Answer:
-        def counted() -> Answer:
-            self._count(request.tool, calls=1)
-            try:
-                return ask()
-            except ToolError as error:
-                return Answer({"absent": str(error)})
-
-        if self.mode == "live":
-            return counted()
-        self._count(request.tool, misses=1)
-        answer, admitted = self.admission.obtain(counted)
-        if admitted:
-            blob = None if answer.blob is None else Blob(answer.blob, answer.media_type)
-            self._kept.put(request.tool, key, request.to_dict(), answer.response, blob)
-        return answer
-
-    def _count(self, tool: str, calls: int = 0, hits: int = 0, misses: int = 0) -> None:
-        with self._lock:
-            usage = self._usage[tool]
-            usage.calls += calls
-            usage.hits += hits
-            usage.misses += misses
-
-    def _explain(self, request: WebRequest) -> str:
-        advice = "set web.mode=record to record it"
-        if request.tool not in self._nearest:
-            recorded = (WebRequest.from_dict(row) for _, row in self._kept.requests(request.tool))
-            self._nearest[request.tool] = NearestRequests(recorded)
-        nearest = self._nearest[request.tool].find(request)
-        start = f"{request.tool} {request.text!r} is not recorded"
-        if nearest is None:
-            return f"{start}, nor is anything else of {request.tool}; {advice}"
-        differences = request.difference(nearest).items()
-        differing = ", ".join(f"{name} ({mine!r} asked, {theirs!r} recorded)" for name, (mine, theirs) in differences)
-        return f"{start}; the nearest record is {nearest.text!r} and differs in {differing}; {advice}"
+def _with_limit(request: WebRequest, limit: int) -> WebRequest:
+    return replace(request, params={**request.params, "limit": limit})
 
 
 def _given(text: str, name: str) -> str:

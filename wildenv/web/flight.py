@@ -1,7 +1,7 @@
 """Single flight: of several threads that want the same thing at the same time, one does the work and the others wait for it.
 
 Within one process only, and only while the work lasts: nothing is remembered afterwards. A failure reaches everyone who waited,
-as the same exception.
+as the same exception; but when the one who worked ran out of time, the others start again with the time they have.
 """
 
 from __future__ import annotations
@@ -9,7 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as WaitedTooLong
 from typing import Generic, TypeVar
+
+from wildenv.errors import DeadlineExceeded
+from wildenv.web.deadline import overdue, remaining
+
+_LONGEST = 3_600.0
+"""Seconds that somebody without a deadline waits for another's work."""
 
 T = TypeVar("T")
 
@@ -30,12 +37,19 @@ class SingleFlight(Generic[T]):
         Raises:
             BaseException: What the work raised.
         """
-        with self._lock:
-            waiting = self._flights.get(key)
-            if waiting is None:
-                flight = self._flights[key] = Future()
-        if waiting is not None:
-            return waiting.result(), False
+        while True:
+            with self._lock:
+                waiting = self._flights.get(key)
+                if waiting is None:
+                    flight = self._flights[key] = Future()
+                    break
+            try:
+                return waiting.result(remaining(_LONGEST)), False
+            except WaitedTooLong:
+                remaining(_LONGEST)
+            except DeadlineExceeded:
+                if overdue():
+                    raise
         try:
             result = work()
         except BaseException as error:

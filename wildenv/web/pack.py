@@ -1,9 +1,9 @@
 """A pack: one file that holds a recorded web, can be copied, checked and replayed, and is never written to.
 
-Format 1. A pack is a store file (see `wildenv.web.store`) without a write-ahead log, whose ``meta`` also holds ``pack_format``,
-``content_digest`` (over tool, key and response digest of every entry, sorted) and ``entries``, their number. It holds the web's
-tools only; other namespaces of a store, such as cached verdicts, stay behind. Digests find damage; they do not prove who
-recorded a pack.
+Format 2. A pack is a store file (see `wildenv.web.schema`) without a write-ahead log, whose ``meta`` also holds ``pack_format``,
+``content_digest`` (over tool, key and response digest of every entry, sorted, and then over tool and key of every gap) and
+``entries``, their number. It holds the web's tools only; other namespaces of a store, such as cached verdicts, stay behind.
+Digests find damage; they do not prove who recorded a pack. Format 1, which had no gaps, is read too.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tqdm import tqdm
@@ -20,14 +21,19 @@ from tqdm import tqdm
 from wildenv.errors import ConfigError, DataError, PackError, WebError
 from wildenv.folders import make_folder
 from wildenv.web.request import WEB_TOOLS, WebRequest, sha256
-from wildenv.web.store import Blob, Row, Store
+from wildenv.web.schema import OVERFETCH_NOTE
+from wildenv.web.store import Blob, Gap, Row, Store
 
-PACK_FORMAT = 1
+PACK_FORMAT = 2
+_READ = ("1", "2")
 
 _BATCH = 500
 _BATCH_BYTES = 16_000_000
 _NAMED = 10
 """Damaged entries that an error message names."""
+
+Entry = tuple[str, str, str]
+"""Tool, key and response digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class Report:
         entries: Number of entries by tool.
         blobs: Number of blobs that entries name.
         size: Of the file, in bytes.
+        gaps: Number of gaps by tool.
     """
 
     path: Path
@@ -47,15 +54,26 @@ class Report:
     entries: dict[str, int]
     blobs: int
     size: int
+    gaps: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: entries added, already there and the same, and there with another response (left as they were)."""
+    """What an import did.
+
+    Attributes:
+        added: Entries added.
+        same: Entries that were there already and the same.
+        conflicting: Entries that were there with another response, and were left as they were.
+        gaps: Gaps added.
+        closed: Gaps of the store that an added entry closed.
+    """
 
     added: int
     same: int
     conflicting: int
+    gaps: int = 0
+    closed: int = 0
 
 
 def export_pack(store: Store, path: str | Path) -> str:
@@ -68,25 +86,53 @@ def export_pack(store: Store, path: str | Path) -> str:
 
     Raises:
         ConfigError: If the store holds no recorded web, or `path` cannot be written or is there and no file.
-        DataError: If an entry or blob of the store is damaged.
+        DataError: If an entry, gap or blob of the store is damaged.
+    """
+    listed, gaps = store.listing(WEB_TOOLS)
+    if not listed and not gaps:
+        raise ConfigError("the store holds no recorded web to export; record with web.mode=record first")
+    return write_pack(path, [(store, listed)], gaps, f"export {Path(path).name}")
+
+
+def write_pack(path: str | Path, sources: Sequence[tuple[Store, Sequence[Entry]]], gaps: Sequence[Gap], title: str) -> str:
+    """Writes entries of one or several stores, and gaps, into a pack; an existing file is replaced once the new one is complete.
+
+    Args:
+        path: The pack.
+        sources: Stores and what to take of each; nothing twice.
+        gaps: Requests without an answer; none that has an entry.
+        title: Shown beside the progress.
+
+    Returns:
+        The content digest.
+
+    Raises:
+        ConfigError: If `path` cannot be written or is there and no file.
+        DataError: If an entry, gap or blob is damaged, or a store changed meanwhile.
     """
     path = Path(path).absolute()
     if path.exists() and not path.is_file():
         # Replacing what is there would take the place of a device or fail at the end.
         raise ConfigError(f"{path} is there and is no file; give the pack another path")
-    listed = store.digests(WEB_TOOLS)
-    if not listed:
-        raise ConfigError("the store holds no recorded web to export; record with web.mode=record first")
     make_folder(path.parent, "the pack's folder")
+    for gap in gaps:
+        _check_gap(gap)
+    count = sum(len(entries) for _, entries in sources)
     part = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.part")
     try:
-        with Store(part) as target:
-            for rows, blobs in _batches(store, listed, f"export {path.name}"):
-                target.write(rows, blobs)
-            if target.digests(WEB_TOOLS) != listed:
+        with Store(part) as target, _bar(title, count) as bar:
+            for source, entries in sources:
+                for rows, blobs in _batches(source, entries):
+                    target.write(rows, blobs)
+                    bar.update(len(rows))
+            target.write([], [], gaps)
+            if target.listing(WEB_TOOLS) != (sorted(entry for _, entries in sources for entry in entries), list(gaps)):
                 raise DataError("the store changed during the export; export again when nothing records into it")
             digest = target.content_digest(WEB_TOOLS)
-            target.set_meta({"pack_format": str(PACK_FORMAT), "content_digest": digest, "entries": str(len(listed))})
+            factors = {meta[OVERFETCH_NOTE] for meta in (source.meta() for source, _ in sources) if OVERFETCH_NOTE in meta}
+            # Sources that were recorded with different factors cannot be replayed with one.
+            notes = {OVERFETCH_NOTE: factors.pop()} if len(factors) == 1 else {}
+            target.set_meta({**notes, "pack_format": str(PACK_FORMAT), "content_digest": digest, "entries": str(count)})
         _seal(part)
         part.replace(path)
     finally:
@@ -96,7 +142,7 @@ def export_pack(store: Store, path: str | Path) -> str:
 
 
 def import_pack(path: str | Path, store: Store) -> Imported:
-    """Copies a pack into a store. An entry the store has already stays as it is.
+    """Copies a pack into a store. An entry the store has already stays as it is, and an entry on either side closes a gap.
 
     Raises:
         PackError: If the pack is damaged or of another version; nothing is copied then.
@@ -104,13 +150,20 @@ def import_pack(path: str | Path, store: Store) -> Imported:
     """
     verify_pack(path)
     with open_pack(path) as pack:
-        listed = pack.digests(WEB_TOOLS)
-        known = {(tool, key): digest for tool, key, digest in store.digests(WEB_TOOLS)}
+        listed, gaps = pack.listing(WEB_TOOLS)
+        there, open_before = store.listing(WEB_TOOLS)
+        known = {(tool, key): digest for tool, key, digest in there}
         missing = [entry for entry in listed if entry[:2] not in known]
         same = sum(known.get((tool, key)) == digest for tool, key, digest in listed)
-        for rows, blobs in _batches(pack, missing, f"import {Path(path).name}"):
-            store.write(rows, blobs)
-    return Imported(len(missing), same, len(listed) - len(missing) - same)
+        with _bar(f"import {Path(path).name}", len(missing)) as bar:
+            for rows, blobs in _batches(pack, missing):
+                store.write(rows, blobs)
+                bar.update(len(rows))
+        store.write([], [], gaps)
+    asked = {(gap.tool, gap.key) for gap in open_before}
+    new = sum((gap.tool, gap.key) not in known and (gap.tool, gap.key) not in asked for gap in gaps)
+    closed = sum(entry[:2] in asked for entry in missing)
+    return Imported(len(missing), same, len(listed) - len(missing) - same, new, closed)
 
 
 def open_pack(path: str | Path) -> Store:
@@ -128,15 +181,32 @@ def open_pack(path: str | Path) -> Store:
     except (ConfigError, DataError) as error:
         raise PackError(f"{path} cannot be opened as a pack: {error}") from error
     found = store.meta().get("pack_format")
-    if found == str(PACK_FORMAT):
+    if found in _READ:
         return store
     store.close()
     if found is None:
         raise PackError(f"{path} is a store, not a pack; make a pack of it with export_pack")
     raise PackError(
-        f"{path} is a pack of format {found}, this release reads {PACK_FORMAT}; install the wildenv that wrote it, or ask for an "
-        "export made with this release"
+        f"{path} is a pack of format {found}, this release reads {' and '.join(_READ)}; install the wildenv that wrote it, or "
+        "ask for an export made with this release"
     )
+
+
+def open_recorded(path: str | Path) -> Store:
+    """Opens a pack or a store for reading.
+
+    Raises:
+        PackError: If it is a pack that cannot be opened.
+        ConfigError: If the file is missing or of a later format.
+        DataError: If it is neither.
+    """
+    return open_pack(path) if is_pack(path) else Store(path, read_only=True)
+
+
+def is_pack(path: str | Path) -> bool:
+    """Says whether a file is a pack, of whatever format, and not a store. Errors as in `open_recorded`."""
+    with Store(path, read_only=True) as found:
+        return "pack_format" in found.meta()
 
 
 def pack_digest(path: str | Path) -> str:
@@ -160,35 +230,61 @@ def verify_pack(path: str | Path) -> Report:
     blobs: set[str] = set()
     with open_pack(path) as pack:
         try:
-            meta, listed, entries = pack.meta(), pack.digests(WEB_TOOLS), pack.counts()
+            meta, (listed, gaps), entries = pack.meta(), pack.listing(WEB_TOOLS), pack.counts()
             digest = pack.content_digest(WEB_TOOLS)
-            keys = [(tool, key) for tool, key, _ in listed]
-            for row in tqdm(pack.rows(keys), f"verify {path.name}", len(keys), unit="entry", disable=None, leave=False):
-                try:
-                    blob = _checked(row, pack)
-                except DataError as error:
-                    damaged.append(str(error))
-                else:
-                    blobs |= set() if blob is None else {blob.digest}
+            keys = [entry[:2] for entry in listed]
+            with _bar(f"verify {path.name}", len(keys)) as bar:
+                for row in pack.rows(keys):
+                    bar.update()
+                    try:
+                        blob = _checked(row, pack)
+                    except DataError as error:
+                        damaged.append(str(error))
+                    else:
+                        blobs |= set() if blob is None else {blob.digest}
         except (WebError, DataError) as error:
             raise PackError(f"{path} is damaged and cannot be read to its end ({error}); get the file again") from error
+    damaged += _damaged_gaps(gaps, set(keys))
     if meta.get("content_digest") != digest or meta.get("entries") != str(len(listed)):
         damaged.append(f"the list of entries ({len(listed)} found, {meta.get('entries')} recorded) has another digest")
     if damaged:
         more = f"; and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
         raise PackError(f"{path} is damaged: {'; '.join(damaged[:_NAMED])}{more}. Get the file again or record it again")
-    return Report(path, digest, entries, len(blobs), path.stat().st_size)
+    counted = Counter(gap.tool for gap in gaps)
+    return Report(path, digest, entries, len(blobs), path.stat().st_size, dict(sorted(counted.items())))
+
+
+def _bar(title: str, total: int) -> tqdm[None]:
+    return tqdm(desc=title, total=total, unit="entry", disable=None, leave=False)
+
+
+def _damaged_gaps(gaps: Sequence[Gap], answered: set[tuple[str, str]]) -> Iterator[str]:
+    for gap in gaps:
+        try:
+            _check_gap(gap)
+        except DataError as error:
+            yield str(error)
+        if (gap.tool, gap.key) in answered:
+            yield f"{gap.tool} {gap.key[:12]}: it has an entry and a gap"
+
+
+def _check_gap(gap: Gap) -> None:
+    _checked_request(f"gap {gap.tool} {gap.key[:12]}", gap)
+
+
+def _checked_request(name: str, found: Row | Gap) -> WebRequest:
+    try:
+        request = WebRequest.from_dict(json.loads(found.request))
+    except (ValueError, DataError) as error:
+        raise DataError(f"{name}: its request is unreadable") from error
+    if request.key != found.key or request.tool != found.tool:
+        raise DataError(f"{name}: its request does not have this key")
+    return request
 
 
 def _checked(row: Row, store: Store) -> Blob | None:
     """Returns the blob an entry names, after every check of the entry; raises `DataError`, naming the entry."""
-    name = f"{row.tool} {row.key[:12]}"
-    try:
-        request = WebRequest.from_dict(json.loads(row.request))
-    except (ValueError, DataError) as error:
-        raise DataError(f"{name}: its request is unreadable") from error
-    if request.key != row.key or request.tool != row.tool:
-        raise DataError(f"{name}: its request does not have this key")
+    request = _checked_request(f"{row.tool} {row.key[:12]}", row)
     name = f"{row.tool} {request.text[:60]!r} ({row.key[:12]})"
     if sha256(row.response) != row.digest:
         raise DataError(f"{name}: its response does not have the recorded digest")
@@ -199,13 +295,12 @@ def _checked(row: Row, store: Store) -> Blob | None:
         raise DataError(f"{name}: its blob {digest[:12]} is missing or damaged") from error
 
 
-def _batches(store: Store, listed: Sequence[tuple[str, str, str]], title: str) -> Iterator[tuple[list[Row], list[Blob]]]:
+def _batches(store: Store, entries: Sequence[Entry]) -> Iterator[tuple[list[Row], list[Blob]]]:
     """Yields checked entries with their blobs, some megabytes at a time."""
     rows: list[Row] = []
     blobs: dict[str, Blob] = {}
     size = 0
-    keys = [(tool, key) for tool, key, _ in listed]
-    for row in tqdm(store.rows(keys), title, len(keys), unit="entry", disable=None, leave=False):
+    for row in store.rows([entry[:2] for entry in entries]):
         blob = _checked(row, store)
         rows.append(row)
         size += len(row.response)

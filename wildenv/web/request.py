@@ -17,7 +17,7 @@ from typing import Any
 
 from wildenv.errors import DataError
 
-WEB_TOOLS = ("text_search", "image_search", "fetch_page", "fetch_image")
+WEB_TOOLS = ("text_search", "image_search", "news_search", "fetch_page", "fetch_image", "read_page")
 """The namespaces of a store that make up a recorded web."""
 
 
