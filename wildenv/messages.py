@@ -19,7 +19,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -230,9 +230,20 @@ def to_hermes(message: Message) -> str:
     return "\n".join(parts)
 
 
-def to_openai(messages: Sequence[Message], store: ImageStore) -> list[Message]:
-    """Writes a chat for an OpenAI-compatible endpoint: arguments as strings, pictures as data URLs."""
-    return [_wire_message(message, store) for message in messages]
+def to_openai(messages: Sequence[Message], store: ImageStore, picture: Callable[[str], str] | None = None) -> list[Message]:
+    """Writes a chat for an OpenAI-compatible endpoint: arguments as strings, pictures as data URLs.
+
+    Args:
+        messages: The chat.
+        store: Where its pictures are.
+        picture: Writes a digest as the URL that is sent; the stored PNG bytes if None.
+    """
+    return [_wire_message(message, picture or (lambda digest: data_url(store.png(digest), "image/png"))) for message in messages]
+
+
+def data_url(data: bytes, media_type: str) -> str:
+    """Returns bytes as a data URL."""
+    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
 def to_hf(messages: Sequence[Message], store: ImageStore) -> list[Message]:
@@ -247,12 +258,11 @@ def to_hf(messages: Sequence[Message], store: ImageStore) -> list[Message]:
     return out
 
 
-def _wire_message(message: Message, store: ImageStore) -> Message:
+def _wire_message(message: Message, picture: Callable[[str], str]) -> Message:
     blocks: list[Block] = []
     for block in message["content"]:
         if block["type"] == "image":
-            data = base64.b64encode(store.png(block["digest"])).decode()
-            blocks.append({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}})
+            blocks.append({"type": "image_url", "image_url": {"url": picture(block["digest"])}})
         else:
             blocks.append(dict(block))
     wire: Message = {**message, "content": blocks}

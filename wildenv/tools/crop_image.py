@@ -8,6 +8,7 @@ from typing import Any
 from wildenv.errors import ToolError
 from wildenv.messages import image_block, text_block
 from wildenv.tools.base import Arguments, Schema, ToolContext, ToolResult, function_schema
+from wildenv.web.picture import room_for
 
 
 class CropImage:
@@ -27,6 +28,8 @@ class CropImage:
         image_id = given.text("image_id", 40)
         if context.budget.images_left < 1:
             raise ToolError(f"no pictures left: {context.budget.limits.images} have been shown")
-        record = context.gallery.crop(image_id, given.box("box"))
+        box = given.box("box")
+        with room_for(*context.gallery.record(image_id).size):
+            record = context.gallery.crop(image_id, box)
         line = f"{record.id} = {image_id} {list(record.box or ())}".replace(", ", ",")
         return ToolResult([text_block(line), image_block(record.id, record.digest)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wildenv.errors import ToolError
@@ -50,31 +50,42 @@ class ImageSearch:
         found = context.web.image_search(query, limits.images_per_search + self.spare, context.cutoff)
         result = ToolResult([], [decision.to_dict() for decision in found.decisions])
         shown: set[str] = set()
-        for number, hit in enumerate(found.results):
-            if len(shown) == room:
-                if room < wanted:
-                    result.notes.append(f"{len(found.results) - number} results: no pictures left")
-                    result.blocks.append(text_block(f"[cut: all {limits.images} pictures of the episode have been shown]"))
-                break
-            try:
-                record = self._candidate(context, hit)
-            except ToolError as error:
-                result.notes.append(f"{hit.url}: {error}")
-                continue
-            if record.id in shown:
-                result.notes.append(f"{hit.url}: same picture as {record.id}")
-                continue
-            shown.add(record.id)
-            address = f" | {inert_url(hit.url)}" if self.show_url else ""
-            line = f"{record.id}: {inert_line(hit.title)} | {inert_url(hit.page)}{address}"
-            result.blocks.extend((text_block(line), image_block(record.id, record.digest)))
+        left = list(found.results)
+        while left and len(shown) < room:
+            # Only as many as can be shown are fetched at the same time, so that none is fetched in vain.
+            taken, left = left[: room - len(shown)], left[room - len(shown) :]
+            for hit, record in zip(taken, _candidates(context, taken), strict=True):
+                if isinstance(record, ToolError):
+                    result.notes.append(f"{hit.url}: {record}")
+                elif record.id in shown:
+                    result.notes.append(f"{hit.url}: same picture as {record.id}")
+                else:
+                    shown.add(record.id)
+                    address = f" | {inert_url(hit.url)}" if self.show_url else ""
+                    line = f"{record.id}: {inert_line(hit.title)} | {inert_url(hit.page)}{address}"
+                    result.blocks.extend((text_block(line), image_block(record.id, record.digest)))
+        if left and room < wanted:
+            result.notes.append(f"{len(left)} results: no pictures left")
+            result.blocks.append(text_block(f"[cut: all {limits.images} pictures of the episode have been shown]"))
         if not shown:
             result.blocks.append(text_block("No pictures found; try other words."))
         return result
 
-    def _candidate(self, context: ToolContext, hit: ImageHit) -> ImageRecord:
-        known = context.gallery.at(hit.url)
+
+def _candidates(context: ToolContext, hits: Sequence[ImageHit]) -> Iterator[ImageRecord | ToolError]:
+    """Yields the picture of each hit, or why there is none."""
+    gallery = context.gallery
+    urls = [url for url in dict.fromkeys(hit.url for hit in hits) if gallery.at(url) is None]
+    fetched = dict(zip(urls, context.web.fetch_images(urls), strict=True))
+    for hit in hits:
+        known = gallery.at(hit.url)
         if known is not None:
-            return known
-        image = context.web.fetch_image(hit.url)
-        return context.gallery.add(image, url=hit.url, page=hit.page, title=hit.title)
+            yield known
+            continue
+        picture = fetched[hit.url]
+        if isinstance(picture, ToolError):
+            yield picture
+        else:
+            with picture.opened() as image:
+                record = gallery.add(image, url=hit.url, page=hit.page, title=hit.title)
+            yield record
