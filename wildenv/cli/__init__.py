@@ -1,0 +1,1 @@
+"""The command `wildenv`: record, replay, and what can be done with packs."""
