@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,29 @@ from agents.runs import Config
 from wildenv.episode import ROWS
 from wildenv.errors import ConfigError
 from wildenv.folders import make_folder
-from wildenv.registration import make_env, make_tasks
+from wildenv.registration import make_env, make_reader, make_tasks, make_web
 from wildenv.rollout import RolloutSummary, rollout
 
 RECIPE = "recipe.json"
+WEB = "web.jsonl"
 
 
-def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int) -> tuple[RolloutSummary, list[str]]:
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """What a roll did.
+
+    Attributes:
+        summary: What was rolled and what was kept.
+        task_ids: All tasks that were asked for.
+        web: What the web was asked for and what it cost, `WebClient.report`.
+    """
+
+    summary: RolloutSummary
+    task_ids: list[str]
+    web: dict[str, Any]
+
+
+def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int) -> Rolled:
     """Rolls the tasks the folder does not hold yet.
 
     Args:
@@ -30,8 +48,7 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
         folder: Where episodes go.
         seed: Of the run.
 
-    Returns:
-        What was rolled, and the ids of all tasks that were asked for.
+    The report on the web is also added as a line to ``web.jsonl`` beside the episodes, one for each roll.
 
     Raises:
         ConfigError: Naming the setting that is wrong; also if the folder holds episodes rolled with other settings.
@@ -41,11 +58,12 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise ConfigError(f"limit={limit!r} must be a whole number of at least 1; null is all tasks")
     source = make_tasks(settings["tasks"], env.get("world"))
+    web = make_web(env["web"], env.get("world"), env.get("undated", "keep"))
     count = len(source) if limit is None else min(limit, len(source))
     task_ids = [source[index].id for index in range(count)]
     summary = asyncio.run(
         rollout(
-            partial(make_env, tasks=source, **env),
+            partial(make_env, **{**env, "tasks": source, "web": web, "reader": make_reader(env.get("reader"))}),
             make_policy(agent),
             task_ids,
             folder,
@@ -57,7 +75,38 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
             description=f"{agent['name']} on {settings['tasks']}",
         )
     )
-    return summary, task_ids
+    report = web.report()
+    with (folder / WEB).open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(report, sort_keys=True) + "\n")
+    return Rolled(summary, task_ids, report)
+
+
+def web_line(report: Mapping[str, Any]) -> str:
+    """Says in one line what the web was asked for, what went wrong and what it cost."""
+    calls = sum(one["calls"] for one in report["usage"].values())
+    hits = sum(one["hits"] for one in report["usage"].values())
+    parts = [f"web ({report['mode']}): {calls} calls, {hits} answered without asking"]
+    kinds = Counter[str]()
+    for found in report["failures"].values():
+        kinds.update(found)
+    if kinds:
+        parts.append("not had: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
+    for name, spent in sorted(report["services"].items()):
+        credits = f", {spent['credits']} credits" if spent["credits"] else ""
+        cost = f", cost {spent['cost']:.4f}" if spent["cost"] else ""
+        parts.append(f"{name}: {spent['requests']} requests ({spent['retries']} repeated){credits}{cost}")
+    return "; ".join(parts)
+
+
+def web_name(env: Config) -> str:
+    """Returns what a reader calls the web of an environment: the file it replays, or who searches."""
+    web = env["web"]
+    if isinstance(web, str):
+        return web
+    if web["mode"] == "replay":
+        return str(web["store"])
+    search = web["search"]
+    return str(search if isinstance(search, str) else search["name"])
 
 
 def _same_recipe(folder: Path, recipe: Config) -> None:

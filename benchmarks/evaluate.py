@@ -17,7 +17,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from agents.roll import roll
+from agents.roll import roll, web_line, web_name
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
 from benchmarks.savanna.scores import score
 from benchmarks.savanna.tables import MINIWEB_NOTE, extras_line, failure_table, score_table
@@ -63,16 +63,18 @@ def play_all(config: Config, folder: Path, agent: Config) -> list[Episode]:
         The last record of each task of the benchmark, by task id.
     """
     settings = {key: config[key] for key in ("concurrency", "deadline_s", "max_failed")} | config["benchmark"]
-    summary, task_ids = roll(agent, config["env"], settings, folder, config["seed"])
-    for task_id, reason in summary.failures[:_NAMED]:
-        Console(stderr=True).print(f"failed: {task_id}: {reason}", markup=False)
-    wanted = {(task_id, episode_seed(config["seed"], task_id)) for task_id in task_ids}
+    rolled = roll(agent, config["env"], settings, folder, config["seed"])
+    notes = Console(stderr=True)
+    for task_id, reason in rolled.summary.failures[:_NAMED]:
+        notes.print(f"failed: {task_id}: {reason}", markup=False)
+    notes.print(web_line(rolled.web), markup=False)
+    wanted = {(task_id, episode_seed(config["seed"], task_id)) for task_id in rolled.task_ids}
     return [episode for episode in LatestEpisodes(folder) if (episode.task_id, episode.seed) in wanted]
 
 
 def of_miniweb(config: Config) -> bool:
     """Whether the tasks or the web are the miniweb's, so that no score may be taken for one on Savanna."""
-    return config["env"]["web"] == MINIWEB or str(config["benchmark"]["tasks"]).startswith(f"{MINIWEB}:")
+    return web_name(config["env"]) == MINIWEB or str(config["benchmark"]["tasks"]).startswith(f"{MINIWEB}:")
 
 
 def kappa_of(benchmark: Config, env: Config) -> Callable[[str], float] | None:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
-from agents.roll import roll
+from agents.roll import roll, web_line, web_name
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
 from trainers.data import Row, RowFolder, RowWriter
 from trainers.filters import FILTERS, FilterReport, FilterSettings, keep
@@ -59,15 +59,16 @@ def collect(settings: Mapping[str, Any], env: Config, agent: Config, seed: int) 
     """
     folder = Path(settings["folder"] or default_folder(settings, env, agent, seed))
     filters = FilterSettings(**settings["filters"])
-    summary, task_ids = roll(agent, env, settings, folder, seed)
-    _print_rollout(summary)
-    report = write_rows(folder, filters, set(task_ids))
+    rolled = roll(agent, env, settings, folder, seed)
+    _print_rollout(rolled.summary)
+    _CONSOLE.print(web_line(rolled.web), markup=False)
+    report = write_rows(folder, filters, set(rolled.task_ids))
     print_report(report)
     _CONSOLE.print(f"{report.kept} rows in {folder}")
     if not report.kept:
         raise ConfigError(f"none of {report.total} episodes passed the filters; see {folder / REPORT} and loosen collect.filters")
     if settings["dataset"] is not None:
-        source_facts = {"teacher": agent["name"], "tasks": settings["tasks"], "web": env["web"], "seed": seed}
+        source_facts = {"teacher": agent["name"], "tasks": settings["tasks"], "web": web_name(env), "seed": seed}
         written = write_dataset(RowFolder(folder), settings["dataset"], f"{agent['name']} trajectories", source_facts)
         _CONSOLE.print(f"dataset in {written}")
     return folder

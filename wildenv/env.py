@@ -46,6 +46,7 @@ from wildenv.tools.text_search import TextSearch
 from wildenv.tools.web_fetch import WebFetch
 from wildenv.web.client import WebClient
 from wildenv.web.cutoff import PageWithheld
+from wildenv.web.deadline import tool_deadline
 
 SYSTEM_PROMPT = (
     "You prepare reference pictures for an image generator. Find out what the thing in the request is and what it looks like, "
@@ -75,6 +76,8 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         tools: The tools; the four of the paper by default.
         store: Where pixels go; by default a store in memory that each reset replaces.
         system_prompt: First message of the chat.
+        tool_deadline_s: Seconds of wall clock that one tool call may wait for the web; None sets no limit. One that takes longer
+            ends the episode as an infrastructure failure.
         render_mode: ``"ansi"`` for the chat as text, or None.
     """
 
@@ -90,8 +93,11 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         tools: Sequence[Tool] | None = None,
         store: ImageStore | None = None,
         system_prompt: str = SYSTEM_PROMPT,
+        tool_deadline_s: float | None = 60.0,
         render_mode: str | None = None,
     ) -> None:
+        if tool_deadline_s is not None and not tool_deadline_s > 0:
+            raise ConfigError(f"env.tool_deadline_s={tool_deadline_s} must be above 0; null sets no limit")
         if render_mode not in (None, "ansi"):
             raise ConfigError(f"render_mode={render_mode!r}: only 'ansi' and None are known")
         self.tasks = tasks
@@ -102,6 +108,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         self.store = store or ImageStore()
         self._fresh_store = store is None
         self.system_prompt = system_prompt
+        self.tool_deadline_s = tool_deadline_s
         self.render_mode = render_mode
         chosen: list[Tool] = list(tools) if tools is not None else [TextSearch(), WebFetch(), ImageSearch(), CropImage()]
         self._tools = {tool.name: tool for tool in chosen}
@@ -276,7 +283,8 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                     raise ToolError(f"there is no tool {call.name[:40]!r}; the tools are {', '.join(self._tools)} and {ANSWER}")
                 assert self._task is not None
                 context = ToolContext(self.web, self._gallery, self._budget, self._task.cutoff)
-                result = self._tools[call.name].run(context, call.arguments)
+                with tool_deadline(self.tool_deadline_s):
+                    result = self._tools[call.name].run(context, call.arguments)
                 blocks, decisions, notes = list(result.blocks), result.decisions, result.notes
             except ToolError as refused:
                 error = str(refused)[:_ERROR_CHARS]

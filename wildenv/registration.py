@@ -23,6 +23,8 @@ from wildenv.miniweb.cache import load_world
 from wildenv.miniweb.config import WorldConfig
 from wildenv.miniweb.provider import MiniwebProvider
 from wildenv.miniweb.world import MiniWorld
+from wildenv.models.chat import ChatModel
+from wildenv.models.page_reader import PageReader
 from wildenv.rewards.base import Reward
 from wildenv.rewards.search import SearchReward
 from wildenv.task import TaskSource, load_jsonl
@@ -32,7 +34,8 @@ from wildenv.tools.image_search import ImageSearch
 from wildenv.tools.text_search import TextSearch
 from wildenv.tools.web_fetch import WebFetch
 from wildenv.web.client import WebClient
-from wildenv.web.pack import open_pack
+from wildenv.web.providers.base import Reader
+from wildenv.web.settings import WebSettings, make_client
 
 ENV_ID = "wildenv/Savanna-v0"
 MINIWEB = "miniweb"
@@ -74,37 +77,47 @@ def make_tasks(tasks: str | TaskSource, world: WorldConfig | Mapping[str, Any] |
     raise ConfigError(f"tasks={tasks!r}: give 'miniweb:train', 'miniweb:validation', 'miniweb:test' or the path of a .jsonl file")
 
 
-def make_web(web: str | WebClient, world: WorldConfig | None = None, undated: str = "keep") -> WebClient:
+def make_web(
+    web: str | Mapping[str, Any] | WebClient,
+    world: WorldConfig | Mapping[str, Any] | None = None,
+    undated: str = "keep",
+) -> WebClient:
     """Resolves a web.
 
     Args:
-        web: ``"miniweb"``, the path of a pack to replay, or a client as it is.
-        world: The miniweb's config.
+        web: ``"miniweb"``; the path of a pack or store to replay, or ``hf://datasets/OWNER/NAME``; the fields of
+            `wildenv.web.settings.WebSettings`; or a client as it is.
+        world: The miniweb's config, or its fields.
         undated: What the date cutoff does with undated results, ``"keep"`` or ``"drop"``.
 
     Raises:
-        ConfigError: If the name is none of these.
+        ConfigError: If it is none of these, naming the setting.
     """
-    if not isinstance(web, str):
+    if isinstance(web, WebClient):
         return web
     if web == MINIWEB:
-        return WebClient(MiniwebProvider(miniworld(world or WorldConfig())), mode="live", undated=undated)
-    if Path(web).is_file():
-        return WebClient(mode="replay", store=open_pack(web), undated=undated)
-    raise ConfigError(f"web={web!r}: give 'miniweb' or the path of an existing pack")
+        web = {"mode": "live", "search": MINIWEB, "pages": MINIWEB, "pictures": MINIWEB}
+    elif isinstance(web, str):
+        if not (web.startswith("hf://") or Path(web).is_file()):
+            raise ConfigError(f"web={web!r}: give 'miniweb', the path of an existing pack or store, or hf://datasets/OWNER/NAME")
+        web = {"mode": "replay", "store": web}
+    config = world_config(world)
+    return make_client(WebSettings.of(web), undated, {MINIWEB: lambda: MiniwebProvider(miniworld(config))})
 
 
 def make_env(
     tasks: str | TaskSource = "miniweb:train",
-    web: str | WebClient = MINIWEB,
+    web: str | Mapping[str, Any] | WebClient = MINIWEB,
     reward: str | Reward | None = "oracle",
     world: WorldConfig | Mapping[str, Any] | None = None,
     limits: Limits | Mapping[str, Any] | None = None,
     pixels: PixelPolicy | Mapping[str, Any] | None = None,
     undated: str = "keep",
     show_image_urls: bool = True,
+    reader: Mapping[str, Any] | Reader | None = None,
     image_dir: str | Path | None = None,
     system_prompt: str = SYSTEM_PROMPT,
+    tool_deadline_s: float | None = 60.0,
     render_mode: str | None = None,
 ) -> WildEnv:
     """Makes an environment from plain values; what the Gymnasium id and the Hydra config call.
@@ -118,8 +131,11 @@ def make_env(
         pixels: The pixel policy, or its fields.
         undated: What the date cutoff does with undated results.
         show_image_urls: Whether ``image_search`` shows the address of each picture beside its page.
+        reader: A chat model that answers ``web_fetch`` from the page: the arguments of `wildenv.models.chat.ChatModel`, with
+            ``max_chars`` of a page; or a reader as it is. None returns the passages that fit the prompt.
         image_dir: A folder for pixels; in memory, for one episode at a time, if None.
         system_prompt: First message of the chat.
+        tool_deadline_s: Seconds of wall clock that one tool call may wait for the web; None sets no limit.
         render_mode: ``"ansi"`` or None.
 
     Raises:
@@ -135,7 +151,7 @@ def make_env(
         scored = reward
     if image_dir is not None:
         make_folder(Path(image_dir), "image_dir")
-    tools: list[Tool] = [TextSearch(), WebFetch(), ImageSearch(show_url=show_image_urls), CropImage()]
+    tools: list[Tool] = [TextSearch(), WebFetch(reader=make_reader(reader)), ImageSearch(show_url=show_image_urls), CropImage()]
     return WildEnv(
         tasks=make_tasks(tasks, config),
         web=make_web(web, config, undated),
@@ -145,8 +161,19 @@ def make_env(
         tools=tools,
         store=None if image_dir is None else ImageStore(image_dir),
         system_prompt=system_prompt,
+        tool_deadline_s=tool_deadline_s,
         render_mode=render_mode,
     )
+
+
+def make_reader(reader: Mapping[str, Any] | Reader | None) -> Reader | None:
+    """Resolves ``env.reader``; raises `ConfigError` for a setting that is wrong."""
+    if reader is None or not isinstance(reader, Mapping):
+        return reader
+    values = dict(reader)
+    max_chars = values.pop("max_chars", None)
+    model = ChatModel.from_config(values, setting="env.reader")
+    return PageReader(model) if max_chars is None else PageReader(model, max_chars)
 
 
 def make_vec(num_envs: int, mode: str = "sync", **kwargs: Any) -> gymnasium.vector.VectorEnv[Any, Any, Any]:

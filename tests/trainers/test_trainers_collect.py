@@ -27,7 +27,7 @@ def entry(path: str) -> dict[str, Any]:
 @pytest.fixture
 def env() -> dict[str, Any]:
     pixels = {"max_pixels": 12544, "multiple": 28}
-    return {**entry("env/savanna.yaml"), "pixels": pixels, "world": {"events": 60, "seed": 3}}
+    return {**entry("env/savanna.yaml"), "web": entry("web/miniweb.yaml"), "pixels": pixels, "world": {"events": 60, "seed": 3}}
 
 
 @pytest.fixture
