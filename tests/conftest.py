@@ -1,33 +1,26 @@
-"""Keeps every test off the network, and generates one small world for all of them."""
+"""Keeps every test off the network, and generates one small world for all of them.
+
+A test with the marker ``loopback`` may talk to servers of its own on 127.0.0.1; nothing else is reachable for it either.
+"""
 
 from __future__ import annotations
 
-import socket
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from wildenv.miniweb.config import WorldConfig
 from wildenv.miniweb.world import MiniWorld
+from wildenv.testing import sockets_blocked
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @pytest.fixture(autouse=True)
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuses connections to anything but a Unix socket, and name look-ups; each worker process patches its own `socket`."""
-    for name in ("connect", "connect_ex"):
-        original = getattr(socket.socket, name)
-
-        def guarded(self: socket.socket, address: Any, original: Any = original) -> Any:
-            if self.family != socket.AF_UNIX:
-                raise RuntimeError(f"a test tried to connect to {address}")
-            return original(self, address)
-
-        monkeypatch.setattr(socket.socket, name, guarded)
-
-    def refuse(host: Any, *_: Any, **__: Any) -> Any:
-        raise RuntimeError(f"a test tried to look up {host}")
-
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+def no_network(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Blocks sockets in every test; each worker process blocks its own."""
+    with sockets_blocked(LOOPBACK if request.node.get_closest_marker("loopback") else ()):
+        yield
 
 
 @pytest.fixture(scope="session")

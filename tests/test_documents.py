@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from wildenv.cli.main import make_parser
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 
@@ -23,14 +25,15 @@ def _blocks(language: str) -> list[tuple[str, str]]:
 
 
 def _commands() -> list[str]:
-    lines = [line.split("#")[0].strip() for _, block in _blocks("bash") for line in block.splitlines()]
+    blocks = (block.replace("\\\n", " ") for _, block in _blocks("bash"))
+    lines = [line.split("#")[0].strip() for block in blocks for line in block.splitlines()]
     return list(dict.fromkeys(line for line in lines if line))
 
 
 @pytest.mark.parametrize("number", range(len(_blocks("python"))))
 def test_python_snippets_run(number: int, capsys: pytest.CaptureFixture[str]) -> None:
     name, block = _blocks("python")[number]
-    exec(compile(block, f"{name}, snippet {number}", "exec"), {"__name__": "snippet"})
+    exec(compile(block, f"{name}, snippet {number}", "exec"), {"__name__": "snippet", "__file__": str(ROOT / "snippet.py")})
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -41,8 +44,12 @@ def test_commands_are_understood(command: str) -> None:
     words = shlex.split(command)
     if words[0] == "make":
         _check_make(words)
-        return
-    _check_python(words, command)
+    elif words[0] == "wildenv":
+        assert callable(make_parser().parse_args(words[1:]).run)
+    elif words[0] == "export":
+        assert re.fullmatch(r"[A-Z_]+=\.\.\.", words[1]), "a document sets variables to be filled in, and nothing else"
+    else:
+        _check_python(words, command)
 
 
 def _check_make(words: list[str]) -> None:
