@@ -22,6 +22,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from wildenv.errors import ConfigError, DataError, ToolError
+from wildenv.shelf import Shelf
 
 MAX_SOURCE_PIXELS = 64_000_000
 """A downloaded picture with more pixels than this is refused before it is decoded."""
@@ -30,6 +31,9 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "ICO")
 """What is decoded. Pillow knows more, some of which start other programs (EPS) or only point to other files."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+_BAND = 256
+"""Rows of a picture that are worked on at once in floating point."""
 
 Box = tuple[int, int, int, int]
 """``(x1, y1, x2, y2)`` in 0..1000 of width and height."""
@@ -81,7 +85,9 @@ def decode(data: bytes) -> Image.Image:
         if image.width * image.height > MAX_SOURCE_PIXELS:
             raise DataError(f"picture of {image.width}x{image.height} pixels is larger than {MAX_SOURCE_PIXELS}")
         image.load()
-        return _rgb(ImageOps.exif_transpose(image))
+        # In place, like everything below where it can be: a second copy of a large picture is much to keep.
+        ImageOps.exif_transpose(image, in_place=True)
+        return _rgb(image)
     except DataError:
         raise
     except UnidentifiedImageError:
@@ -93,21 +99,34 @@ def decode(data: bytes) -> Image.Image:
 
 def _rgb(image: Image.Image) -> Image.Image:
     if image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
-        rgba = image.convert("RGBA")
+        rgba = image if image.mode == "RGBA" else image.convert("RGBA")
         image = Image.new("RGB", rgba.size, "white")
-        image.paste(rgba, mask=rgba.getchannel("A"))
+        image.paste(rgba, mask=rgba)
     elif image.mode.startswith(("I", "F")):
-        # Sixteen bits and more a pixel, which `convert` would clip at 255.
-        deep = np.nan_to_num(np.asarray(image, dtype=np.float64))
-        top = 65_535.0 if image.mode.startswith("I;16") else max(255.0, float(deep.max()))
-        image = Image.fromarray((deep * (255.0 / top)).clip(0, 255).astype(np.uint8))
-    return image.convert("RGB")
+        image = _shallow(image)
+    # What Pillow opened still hangs on to its file; only what was made here needs no copy.
+    return image if type(image) is Image.Image and image.mode == "RGB" else image.convert("RGB")
+
+
+def _shallow(image: Image.Image) -> Image.Image:
+    """Returns a picture of sixteen bits and more a pixel, which `convert` would clip at 255, with eight."""
+    deep = np.asarray(image)
+    bands = [slice(start, start + _BAND) for start in range(0, len(deep), _BAND)]
+    if image.mode.startswith("I;16"):
+        top = 65_535.0
+    else:
+        top = max(255.0, *(float(np.nan_to_num(deep[band].astype(np.float64)).max()) for band in bands))
+    shallow = np.empty(deep.shape, np.uint8)
+    for band in bands:
+        shallow[band] = (np.nan_to_num(deep[band].astype(np.float64)) * (255.0 / top)).clip(0, 255)
+    return Image.fromarray(shallow)
 
 
 def encode(image: Image.Image) -> bytes:
     """Encodes a picture to the PNG bytes its digest is taken from."""
     buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, format="PNG", compress_level=1)
+    whole = image if image.mode == "RGB" else image.convert("RGB")
+    whole.save(buffer, format="PNG", compress_level=1)
     return buffer.getvalue()
 
 
@@ -117,27 +136,27 @@ def digest_of(png: bytes) -> str:
 
 
 class ImageStore:
-    """PNG files by digest, in memory or under a folder (``ab/abcdef….png``).
+    """PNG files by digest, under a folder (``ab/abcdef….png``), or for as long as the store lives.
 
     Writing is atomic and idempotent, so that many threads and processes may share a folder.
 
     Args:
-        root: The folder; None keeps the pictures in memory.
+        root: The folder; None keeps the pictures in memory, and many large ones in a temporary folder.
     """
 
     def __init__(self, root: str | Path | None = None) -> None:
         self.root = None if root is None else Path(root)
-        self._memory: dict[str, bytes] = {}
+        self._shelf = Shelf()
 
     def path(self, digest: str) -> Path:
         """Returns where a digest is kept under the folder.
 
         Raises:
-            ConfigError: If the store is in memory.
+            ConfigError: If the store has no folder.
             DataError: If it is not a digest.
         """
         if self.root is None:
-            raise ConfigError("this picture store is in memory and has no paths; give it a folder")
+            raise ConfigError("this picture store is a temporary one and has no paths; give it a folder")
         if not _DIGEST.fullmatch(digest):
             raise DataError(f"{digest[:80]!r} is not a picture digest: 64 hex digits")
         return self.root / digest[:2] / f"{digest}.png"
@@ -150,7 +169,7 @@ class ImageStore:
         """Stores PNG bytes as they are and returns their digest."""
         digest = digest_of(png)
         if self.root is None:
-            self._memory[digest] = png
+            self._shelf.put(digest, png)
             return digest
         path = self.path(digest)
         if not path.exists():
@@ -167,9 +186,10 @@ class ImageStore:
             DataError: If the digest is not stored.
         """
         if self.root is None:
-            if digest not in self._memory:
-                raise DataError(f"picture {digest[:12]} is not in this store")
-            return self._memory[digest]
+            try:
+                return self._shelf.get(digest)
+            except KeyError:
+                raise DataError(f"picture {digest[:12]} is not in this store") from None
         try:
             return self.path(digest).read_bytes()
         except FileNotFoundError:
@@ -184,7 +204,7 @@ class ImageStore:
         return decode(self.png(digest))
 
     def __contains__(self, digest: str) -> bool:
-        return digest in self._memory if self.root is None else self.path(digest).exists()
+        return digest in self._shelf if self.root is None else self.path(digest).exists()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.fakes import SITE, FakeProvider, call, draw, make_env
+from wildenv.disarm import disarm
 from wildenv.errors import MessageError
 from wildenv.messages import parse_action, read_observation
-from wildenv.tools.fence import disarm, inert, inert_line, inert_url, real_url
+from wildenv.tools.fence import inert, inert_line, inert_url, real_url
 from wildenv.web.results import ImageHit, Page
 
 CALL = '{"name": "answer", "arguments": {"prompt": "owned", "references": []}}'

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,13 @@ import pytest
 from tests.fakes import LATE, SITE, FakeProvider, call, draw, image_hits, make_env
 from wildenv.budget import Limits
 from wildenv.env import WildEnv
+from wildenv.errors import Unavailable
 from wildenv.messages import read_observation
 from wildenv.policy import Observation
 from wildenv.tools.image_search import ImageSearch
+from wildenv.web.client import WebClient
 from wildenv.web.results import ImageHit
+from wildenv.web.store import Store
 
 
 def _env(provider: FakeProvider | None = None, **settings: Any) -> WildEnv:
@@ -89,6 +93,24 @@ def test_nothing_found_says_so_and_keeps_the_decisions() -> None:
     env = _env(FakeProvider(pictures=[(ImageHit("lantern", f"{SITE}/a.png", SITE, "2026-06-01"), draw("red"))]))
     assert "No pictures found; try other words." in _search(env, query="lantern")["text"]
     assert [decision["kept"] for decision in env.episode.decisions] == [False]
+
+
+def test_pictures_that_are_all_gone_are_not_called_not_found_in_any_mode(tmp_path: Path) -> None:
+    hits = [(ImageHit(f"lantern {i}", f"{SITE}/gone{i}.png", SITE, "2026-05-01"), b"") for i in range(3)]
+    provider = FakeProvider(pictures=hits)
+
+    def down(tool: str) -> None:
+        if tool == "fetch_image" and provider.asked[tool] % 2:
+            raise Unavailable("https://a.example", "timeout")
+
+    provider.before = down
+    with Store(tmp_path / "web.sqlite") as store:
+        texts = [
+            _search(_env(web=WebClient(provider, mode, store)), query="lantern")["text"]
+            for mode in ("record", "record", "replay")
+        ]
+    assert "3 pictures were found and none of them could be fetched; try other words." in texts[0]
+    assert texts[0] == texts[1] == texts[2]
 
 
 def test_the_picture_budget_cuts_and_says_so() -> None:

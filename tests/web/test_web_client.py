@@ -215,12 +215,12 @@ def test_a_miss_names_the_nearest_record_and_what_differs(make_provider: Callabl
         client.text_search("teal racer 2027", 5, CUTOFF)
     text = str(miss.value)
     assert "'teal racer 2026'" in text
-    assert "params.query ('teal racer 2027' asked, 'teal racer 2026' recorded)" in text
+    assert "the nearest record is 'teal racer 2026'; set web.mode=record" in text
     assert "cutoff" not in text
     assert "web.mode=record" in text
-    with pytest.raises(CacheMiss, match=r"differs in cutoff \('2026-07-05' asked, '2026-07-04' recorded\); set web.mode"):
+    with pytest.raises(CacheMiss, match=r"record has cutoff='2026-07-04' instead of '2026-07-05'; set web.mode"):
         client.text_search("red kettle", 5, date(2026, 7, 5))
-    with pytest.raises(CacheMiss, match=r"params.limit \(84 asked, 20 recorded\)"):
+    with pytest.raises(CacheMiss, match="the nearest record has limit=20 instead of 84"):
         client.text_search("red kettle", 21, CUTOFF)
     with pytest.raises(CacheMiss, match="nor is anything else of fetch_page"):
         client.fetch_page(URL, CUTOFF)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from tests.fakes import call, make_env
 from tests.web import hostile, hostile_bodies
 from tests.web.hostile import HostileWeb, hostile_web
 from wildenv.errors import ToolError, Unavailable
@@ -17,7 +20,7 @@ from wildenv.web.fetch import Fetcher, FetchLimits
 from wildenv.web.manners import Rules
 from wildenv.web.providers.base import PageProvider, Parts, PictureProvider
 from wildenv.web.providers.direct import DirectPages, DirectPictures
-from wildenv.web.results import Page
+from wildenv.web.results import ImageHit, Page
 from wildenv.web.spending import Metered
 from wildenv.web.store import Store
 
@@ -180,3 +183,28 @@ def test_a_recording_holds_answers_and_absence_and_replays_what_agents_were_told
     kept = {name: kind for name, (kind, _) in again.items()}
     assert kept == {name: kind if kind in ("answer", "absent") else "gap" for name, (kind, _) in told.items()}
     assert web.counters() == before
+
+
+class Dripping(NoSearch):
+    """Finds nothing but pictures that never arrive."""
+
+    def __init__(self, web: HostileWeb) -> None:
+        names = ("picture-never", "drip-head") * 4
+        self.urls = [f"{web.traps[name].url}?{number}" for number, name in enumerate(names)]
+
+    def image_search(self, query: str, limit: int, cutoff: date | None) -> list[object]:
+        return [ImageHit(f"picture {url}", url, url, "2026-05-01") for url in self.urls][:limit]
+
+
+def test_a_search_full_of_pictures_that_drip_ends_no_episode(web: HostileWeb, extractor: Extractor) -> None:
+    # As the defaults are to each other: 15 s a fetch and 60 s a tool call.
+    limits = FetchLimits(connect_s=0.5, first_byte_s=1.0, total_s=1.5)
+    given = replace(parts(web, extractor, limits), search=Dripping(web))  # type: ignore[arg-type]
+    env = make_env(web=WebClient(given), tool_deadline_s=4 * limits.total_s)
+    env.reset(seed=0)
+    started = time.monotonic()
+    observation, _, _, truncated, _ = env.step(call("image_search", query="lantern"))
+    assert "8 pictures were found and none of them could be fetched; try other words." in observation["text"]
+    assert not truncated
+    assert time.monotonic() - started < 2 * limits.total_s + 1.0
+    assert env.web.failures == {"fetch_image": {"timeout": 8}}

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ from tests.web.hostile import HostileWeb, hostile_web
 from wildenv.errors import ConfigError, DeadlineExceeded, ToolError, Unavailable
 from wildenv.secrets import HIDDEN, Secret
 from wildenv.web.deadline import tool_deadline
+from wildenv.web.decoding import PIECE
 from wildenv.web.fetch import Download, Fetcher, FetchLimits
 from wildenv.web.manners import Rules
 
@@ -117,6 +119,22 @@ def test_a_failure_that_may_pass_is_tried_again_and_counted(web: HostileWeb) -> 
     before = web.counters().get("/forbidden", 0)
     assert failing(fetcher, web.traps["forbidden"].url).kind == "http 403"
     assert web.counters()["/forbidden"] == before + 1
+
+
+@pytest.mark.parametrize("name", ["gzip-bomb", "endless", "truncated-gzip"])
+def test_an_error_does_not_keep_the_body(fetcher: Fetcher, web: HostileWeb, name: str) -> None:
+    """Errors live on in whoever waits for the same address, in notes and in logs; bodies of megabytes must not."""
+    error: BaseException | None = failing(fetcher, web.traps[name].url)
+    kept, frames = Counter[str](), 0
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            frames += 1
+            for name, value in frame.f_locals.items():
+                parts = value if isinstance(value, list) else [value]
+                kept[f"{frame.f_code.co_qualname} {name}"] += sum(len(one) for one in parts if isinstance(one, bytes | bytearray))
+        error = error.__cause__
+    assert frames > 5
+    assert kept.total() < 10 * PIECE, kept.most_common(3)
 
 
 def test_a_short_pause_is_kept_by_all(web: HostileWeb) -> None:

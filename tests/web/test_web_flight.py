@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -53,3 +55,39 @@ def test_a_failure_reaches_every_waiter_and_is_not_remembered() -> None:
 def test_different_keys_do_not_wait_for_each_other() -> None:
     flights = SingleFlight[int]()
     assert flights.run("a", lambda: flights.run("b", lambda: 1)[0] + 1) == (2, True)
+
+
+def test_an_error_that_is_forgotten_keeps_nothing_of_the_work() -> None:
+    """Not even until the next collection: what the work had in its hands may be a page of many megabytes."""
+    flights, started, release = SingleFlight[int](), threading.Event(), threading.Event()
+    seen: list[weakref.ref[Body]] = []
+
+    class Body:
+        """Stands for what was fetched."""
+
+    def work() -> int:
+        body = Body()
+        seen.append(weakref.ref(body))
+        started.set()
+        assert release.wait(10)
+        raise ProviderError("down")
+
+    def call() -> str:
+        try:
+            return str(flights.run("k", work))
+        except ProviderError as error:
+            return str(error)
+
+    gc.collect()
+    gc.disable()
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(call)
+            assert started.wait(10)
+            second = pool.submit(call)
+            threading.Timer(0.1, release.set).start()
+            assert (first.result(), second.result()) == ("down", "down")
+        assert len(seen) == 1
+        assert seen[0]() is None
+    finally:
+        gc.enable()

@@ -36,17 +36,18 @@ def found(*addresses: str) -> Found:
 
 
 class Resolver:
-    """Answers for names, in turn; the last answer again and again. Numeric addresses are what they are."""
+    """Answers for names, in turn; the last answer again and again. Others: real ones, but for ``.com.`` names `others`."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, **answers: Any) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, others: Callable[[], Any] | None = None, **answers: Any) -> None:
         self.asked: list[str] = []
         self._answers = {f"{name}.example": list(given) for name, given in answers.items()}
+        self._others = others
         self._real = socket.getaddrinfo
         monkeypatch.setattr(socket, "getaddrinfo", self._answer)
 
     def _answer(self, host: str, *args: Any, **kwargs: Any) -> Any:
         if host not in self._answers:
-            return self._real(host, *args, **kwargs)
+            return self._others() if self._others and host.endswith(".com.") else self._real(host, *args, **kwargs)
         self.asked.append(host)
         answers = self._answers[host]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
@@ -175,7 +176,7 @@ def test_names_without_an_address(monkeypatch: pytest.MonkeyPatch, answer: Calla
 
 
 def test_a_resolver_that_is_down_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolver = Resolver(monkeypatch, down=[_resolver_is_down], gone=[_no_such_name])
+    resolver = Resolver(monkeypatch, down=[_resolver_is_down], gone=[_no_such_name], others=_no_such_name)
     fetcher = Fetcher(QUICK, Rules(attempts=3, backoff_s=0.01))
     for name, times in (("down", 3), ("gone", 1)):
         with pytest.raises(Unavailable) as failed:
@@ -191,7 +192,7 @@ def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
         answered.wait(10)
         return found("1.1.1.1")
 
-    Resolver(monkeypatch, hanging=[hang])
+    Resolver(monkeypatch, hanging=[hang], others=_no_such_name)
     limits = FetchLimits(connect_s=0.2, first_byte_s=1.0, total_s=0.3)
     try:
         start = time.monotonic()

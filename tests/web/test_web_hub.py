@@ -275,11 +275,11 @@ def test_pushed_and_pulled_by_the_real_client(
     pytest.importorskip("huggingface_hub")
     folder = pack_to_folder(pack, tmp_path / "shared")
     (folder / ".hidden").write_text("stays here")
+    (folder / "notes.txt").write_text("stays here, too")
     pushed = with_hub(PUSH, folder, "me/lanterns", "private")
     assert pushed.stdout.strip() == f"{hub.url}/datasets/me/lanterns/commit/{hub.head}", pushed.stderr
     assert hub.private == {"me/lanterns": True}
-    assert set(hub.repos["me/lanterns"]) >= {CARD, MANIFEST, PACK}
-    assert ".hidden" not in hub.repos["me/lanterns"]
+    assert set(hub.repos["me/lanterns"]) - {".gitattributes"} == {CARD, MANIFEST, PACK}
     assert hub.repos["me/lanterns"][PACK] == pack.read_bytes()
 
     pulled = with_hub(PULL, "hf://datasets/me/lanterns@v1")
@@ -352,3 +352,35 @@ def test_a_missing_client_names_what_to_install(pack: Path, tmp_path: Path, monk
             call()
     with pytest.raises(ConfigError, match="write OWNER/NAME"):
         push_folder(folder, "lanterns")
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(pack: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / MANIFEST).write_text('{"name": "an extension"}')
+    with pytest.raises(ConfigError, match=r"manifest\.json is there and is no manifest of a pack"):
+        pack_to_folder(pack, other)
+    (other / MANIFEST).unlink()
+    (other / PACK).write_text("not a pack")
+    with pytest.raises(ConfigError, match=r"web\.pack is there and is no pack"):
+        pack_to_folder(pack, other)
+    with Store(tmp_path / "s.db") as store:
+        export_pack(store, tmp_path / "one.pack")
+    (other / PACK).write_bytes((tmp_path / "one.pack").read_bytes())
+    with pytest.raises(ConfigError, match="was not made for sharing"):
+        pack_to_folder(pack, other)
+    assert [path.name for path in other.iterdir()] == [PACK]
+
+
+@pytest.mark.loopback
+def test_a_hub_that_cannot_be_reached_is_one_sentence(pack: Path, tmp_path: Path) -> None:
+    """Its client would print its own attempts."""
+    pytest.importorskip("huggingface_hub")
+    setting = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hf"), "HF_TOKEN": "hf_test"}
+    environment = {**os.environ, **setting, "PYTHONPATH": str(Path(__file__).parents[2])}
+    script = "import sys, time; time.sleep = lambda _: None\nfrom wildenv.cli.main import main\nsys.exit(main(sys.argv[1:]))"
+    for arguments in (["pull", "hf://datasets/me/lanterns", "--out", "x.pack"], ["push", str(pack), "me/lanterns"]):
+        command = [sys.executable, "-c", script, "pack", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+        assert "cannot be reached" in done.stderr

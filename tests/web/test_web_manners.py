@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -300,8 +301,13 @@ def test_retry_after_headers(header: str | None, seconds: float | None) -> None:
         {"longest_wait_s": float("inf")},
         {"per_second": 0.0},
         {"per_second": float("nan")},
+        {"concurrency": "8"},
+        {"attempts": 1.5},
+        {"backoff_s": None},
+        {"per_second": "fast"},
+        {"longest_wait_s": True},
     ],
 )
-def test_rules_that_make_no_sense_name_themselves(wrong: dict[str, float]) -> None:
+def test_rules_that_make_no_sense_name_themselves(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         Rules(**wrong)  # type: ignore[arg-type]

@@ -119,8 +119,9 @@ def test_reading_leaves_the_file_as_it_was(pack: Path) -> None:
     with open_pack(pack) as store:
         client = WebClient(mode="replay", store=store)
         client.text_search(QUERIES[0], 2, CUTOFF)
-        with pytest.raises(CacheMiss, match="nearest record"):
+        with pytest.raises(CacheMiss) as missed:
             client.text_search("query 0!", 2, CUTOFF)
+        assert str(missed.value).startswith("text_search 'query 0!' is not recorded; the nearest record is 'query 0'; set")
         with pytest.raises(ConfigError, match="read-only"):
             store.put("text_search", "k", {}, {})
     with pytest.raises(ConfigError, match="is a pack"):
@@ -155,6 +156,17 @@ def test_damage_is_found_and_named(pack: Path, damage: str, message: str) -> Non
             import_pack(pack, store)
         assert len(store) == 0
     with pytest.raises(PackError, match="damaged"):
+        verify_pack(pack)
+
+
+def test_damage_that_no_entry_leads_to_is_found(pack: Path) -> None:
+    with pack.open("r+b") as file:
+        # SQLite's own count of the pages it does not use.
+        file.seek(36)
+        file.write((7).to_bytes(4, "big"))
+    with open_pack(pack) as store:
+        assert WebClient(mode="replay", store=store).text_search(QUERIES[0], 2, CUTOFF).cached
+    with pytest.raises(PackError, match=r"is damaged: the file itself: .*[Ff]reelist"):
         verify_pack(pack)
 
 

@@ -84,10 +84,19 @@ def test_prefer_chooses_whose_answer_is_kept(packs: list[Path], tmp_path: Path) 
     assert merge_packs([a, c], out, "fail").conflicts == ()
 
 
-def test_may_write_over_one_of_them(packs: list[Path]) -> None:
-    digest = merge_packs(packs, packs[0]).digest
-    assert verify_pack(packs[0]).digest == digest
-    assert merge_packs(packs, packs[0], "first").digest == digest
+def test_writes_over_another_pack_and_nothing_else(packs: list[Path], tmp_path: Path) -> None:
+    before = [pack.read_bytes() for pack in packs]
+    for replace in (True, False):
+        with pytest.raises(ConfigError, match="is what the pack is made of"):
+            merge_packs(packs, packs[0], replace=replace)
+    assert [pack.read_bytes() for pack in packs] == before
+    digest = merge_packs(packs, tmp_path / "m.pack").digest
+    with pytest.raises(ConfigError, match=r"m\.pack is there already.*replace=True"):
+        merge_packs(packs, tmp_path / "m.pack", replace=False)
+    assert merge_packs(packs[:1], tmp_path / "m.pack").digest != digest
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(ConfigError, match="notes is there and is no pack"):
+        merge_packs(packs, tmp_path / "notes")
 
 
 def test_a_damaged_pack_is_not_merged(packs: list[Path], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +12,20 @@ from typing import Any
 
 import pytest
 
-from wildenv.errors import CacheMiss, ConfigError, DeadlineExceeded, ProviderError, ToolError, Unavailable
+from wildenv.errors import (
+    CacheMiss,
+    ConfigError,
+    DataError,
+    DeadlineExceeded,
+    ProviderError,
+    ToolError,
+    Unavailable,
+    WebError,
+)
 from wildenv.web.client import WebClient
 from wildenv.web.deadline import tool_deadline
 from wildenv.web.pack import export_pack, import_pack, open_pack
+from wildenv.web.picture import Picture
 from wildenv.web.providers.base import Parts
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.results import Link, NewsHit, Page
@@ -126,6 +137,27 @@ def test_live_keeps_nothing_but_says_what_failed(make_provider: Callable[..., An
     assert client.failures == {"fetch_page": {"http 503": 1}, "text_search": {"http 500": 1}}
 
 
+def test_failures_of_our_own_are_counted_too(make_provider: Callable[..., Any], tmp_path: Path) -> None:
+    provider, store = make_provider(), Store(tmp_path / "s.db")
+    client = WebClient(provider, "record", store)
+
+    def no_worker(call: int) -> None:
+        raise WebError("an extraction worker did not start")
+
+    provider.fail = no_worker
+    with pytest.raises(WebError, match="did not start"):
+        client.fetch_page(PAGE, DAY)
+    provider.fail = lambda call: None
+    client.text_search("q", 5, DAY)
+    with sqlite3.connect(tmp_path / "s.db") as raw:
+        raw.execute("UPDATE entries SET response = '{}'")
+    raw.close()
+    with pytest.raises(DataError, match="damaged"):
+        client.text_search("q", 5, DAY)
+    assert client.failures == {"fetch_page": {"failed": 1}, "text_search": {"failed": 1}}
+    store.close()
+
+
 def _down(call: int) -> None:
     raise ProviderError("the service is down", "http 500")
 
@@ -138,13 +170,18 @@ def test_several_pictures_come_in_order_with_their_errors(
     urls = [f"https://a.example/{i}.png" for i in range(6)]
     provider.pictures = {url: make_picture(size=(10 + i, 8)) for i, url in enumerate(urls) if i != 2}
     store = Store.memory()
-    found = WebClient(provider, "record", store).fetch_images(urls)
-    assert [image if isinstance(image, ToolError) else image.width for image in found][:2] == [10, 11]
-    assert isinstance(found[2], ToolError)
-    replayed = WebClient(mode="replay", store=store).fetch_images(urls)
-    assert [str(image) if isinstance(image, ToolError) else image.tobytes() for image in replayed] == [
-        str(image) if isinstance(image, ToolError) else image.tobytes() for image in found
-    ]
+    clients = WebClient(provider, "record", store), WebClient(mode="replay", store=store), WebClient(provider)
+    recorded, replayed, live = (list(map(_shown, client.fetch_images(urls))) for client in clients)
+    assert recorded[:2] == [(10, 8), (11, 8)]
+    assert recorded[2] == f"there is no picture {urls[2]}"
+    assert recorded == replayed == live
+
+
+def _shown(found: Picture | ToolError) -> object:
+    if isinstance(found, ToolError):
+        return str(found)
+    with found.opened() as image:
+        return image.size
 
 
 def test_a_tool_call_has_a_deadline_in_every_thread_that_works_for_it(make_provider: Callable[..., Any]) -> None:
@@ -237,7 +274,7 @@ def test_what_a_reader_says_is_recorded_by_page_and_prompt() -> None:
     assert reader.calls == 2
     replay = WebClient(mode="replay", store=store)
     assert replay.read_page(page, "what", reader, DAY) == "what: words"
-    with pytest.raises(CacheMiss, match=r"params\.prompt"):
+    with pytest.raises(CacheMiss, match=r"the nearest record has prompt='what' instead of 'who'"):
         replay.read_page(page, "who", reader, DAY)
 
 

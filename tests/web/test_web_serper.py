@@ -206,6 +206,44 @@ def test_wrong_settings_are_named(server: FakeService, wrong: dict[str, Any]) ->
         SerperProvider(Secret("serper-test-key"), **wrong)
 
 
+SHAPED = json.loads((Path(__file__).parent / "fixtures" / "serper_replies.json").read_text(encoding="utf-8"))
+"""Replies in the shape of Serper's, written for these tests."""
+
+
+def test_of_a_search_reply_the_organic_results_are_read(server: FakeService) -> None:
+    one = answering(server, SHAPED["search"])
+    assert one.text_search("teal lantern festival", 10, DAY) == [
+        TextHit("Teal Lantern Festival", "https://lanterns.example/", "Hundreds of paper lamps are lit along the harbour."),
+        TextHit("Harbour lamps are back", "https://paper.example/2026/lamps", "The town counts its visitors.", "Jul 2, 2026"),
+        TextHit("https://untitled.example/a", "https://untitled.example/a", "A page without a title.", "3 days ago"),
+    ]
+    assert one.spending.credits == 1
+
+
+def test_of_an_image_reply_pictures_with_an_address_are_read(server: FakeService) -> None:
+    one = answering(server, SHAPED["images"])
+    assert one.image_search("teal lantern festival", 10, DAY) == [
+        ImageHit("Lamps along the quay", "https://cdn.example/quay.jpg", "https://paper.example/2026/lamps"),
+        ImageHit("Without its page", "https://cdn.example/alone.png", ""),
+    ]
+    assert one.spending.credits == 2
+
+
+def test_of_a_news_reply_relative_dates_are_kept_and_cut_off(server: FakeService) -> None:
+    body = SHAPED["news"]
+    server.answer = lambda asked: Reply(body)
+    assert provider(server).news_search("teal lantern festival", 10, DAY) == [
+        NewsHit("Lamps lit", "https://paper.example/lit", "The first evening drew a crowd.", "The Paper", "6 hours ago"),
+        NewsHit("Storm warning", "https://weather.example/s", "", "Weather", "1 day ago"),
+    ]
+    pages = Whole()
+    asked = datetime(2026, 7, 4, 3, tzinfo=UTC)
+    client = WebClient(Parts(provider(server), pages, pages), overfetch=1, clock=lambda: asked)
+    found = client.news_search("teal lantern festival", 10, date(2026, 7, 2))
+    assert [decision.published for decision in found.decisions] == [date(2026, 7, 3), date(2026, 7, 3)]
+    assert found.results == ()
+
+
 def recorded(name: str) -> Any:
     if not RECORDED.is_dir():
         pytest.skip("the recorded replies of Serper are not part of the repository")

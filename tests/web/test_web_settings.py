@@ -82,6 +82,48 @@ def test_services_are_put_together(small_world: MiniWorld, monkeypatch: pytest.M
     assert isinstance(direct.pages, DirectPages)
 
 
+def test_what_a_login_needs_comes_from_the_environment(small_world: MiniWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = {"name": "searxng", "url": "http://127.0.0.1:1", "authorization_env": "SEARX_LOGIN"}
+    values = {"mode": "live", "search": search, "pages": "miniweb", "pictures": "miniweb"}
+    monkeypatch.delenv("SEARX_LOGIN", raising=False)
+    with pytest.raises(ConfigError, match=r"SEARX_LOGIN is not set.*web\.search\.authorization_env"):
+        client(small_world, **values)
+    monkeypatch.setenv("SEARX_LOGIN", "Basic c2VhcngK")
+    assert parts(client(small_world, **values)).search.name == "searxng"
+    plain = {**values, "search": {"name": "searxng", "url": "http://127.0.0.1:1", "authorization": "Basic c2VhcngK"}}
+    with pytest.raises(ConfigError, match=r"web\.search\.authorization would be written to disk.*web\.search\.authorization_env"):
+        client(small_world, **plain)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "wrong"),
+    [
+        *((part, name, {"typo": 1}) for part, name in (("search", "serper"), ("search", "searxng"), ("pages", "jina"))),
+        *((part, name, {"typo": 1}) for part, name in (("pages", "wayback"), ("pages", "direct"), ("pictures", "direct"))),
+        ("search", "serper", {"quota": "many"}),
+        ("search", "serper", {"price": "a"}),
+        ("search", "serper", {"gl": 5}),
+        ("search", "serper", {"rules": {"attempts": "x"}}),
+        ("search", "searxng", {"pages": "all"}),
+        ("search", "searxng", {"timeout_s": "soon"}),
+        ("search", "searxng", {"engines": "google"}),
+        ("pages", "jina", {"price": "a"}),
+        ("pages", "jina", {"links": "yes"}),
+        ("pages", "wayback", {"timeout_s": "soon"}),
+        ("pages", "wayback", {"rules": "slow"}),
+    ],
+)
+def test_a_wrong_argument_of_every_provider_is_named(
+    small_world: MiniWorld, monkeypatch: pytest.MonkeyPatch, part: str, name: str, wrong: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("SERPER_API_KEY", "serper-key-1")
+    needed = {"url": "http://127.0.0.1:1"} if name == "searxng" else {}
+    setting, value = next(iter(wrong.items()))
+    inner = f"{setting}.{next(iter(value))}" if isinstance(value, dict) else setting
+    with pytest.raises(ConfigError, match=rf"web\.{part}\.{inner}\b"):
+        client(small_world, **{**LIVE, part: {"name": name, **needed, **wrong}})
+
+
 def test_a_class_of_ones_own_is_found_by_its_path(small_world: MiniWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
@@ -99,11 +141,25 @@ def test_a_class_of_ones_own_is_found_by_its_path(small_world: MiniWorld, monkey
         ({**LIVE, "search": "goggle"}, r"web\.search='goggle' is none of serper, searxng, miniweb"),
         ({**LIVE, "search": "no.such.Thing"}, r"web\.search='no\.such\.Thing' cannot be imported"),
         ({**LIVE, "search": {"url": "x"}}, r"with a 'name'"),
+        ({**LIVE, "search": 5}, r"with a 'name', not 5"),
         ({**LIVE, "search": "serper"}, r"SERPER_API_KEY is not set.*web\.search\.key_env"),
-        ({**LIVE, "search": {"name": "searxng"}}, r"web\.search: missing a required argument: 'url'"),
-        ({**LIVE, "pages": {"name": "direct", "speed": 3}}, r"web\.pages: got an unexpected keyword argument 'speed'"),
-        ({**LIVE, "pages": "direct", "limits": {"bytes": 3}}, r"web\.limits: got an unexpected keyword argument 'bytes'"),
-        ({**LIVE, "pages": "direct", "host_rules": {"speed": 3}}, r"web\.host_rules: got an unexpected"),
+        ({**LIVE, "search": {"name": "searxng"}}, r"web\.search\.url is missing; set it"),
+        ({**LIVE, "pages": {"name": "direct", "speed": 3}}, r"web\.pages\.speed is no setting; it has none"),
+        ({**LIVE, "limits": {"totl_s": 3}}, r"web\.limits\.totl_s is no setting; there are web\.limits\.page_bytes"),
+        ({**LIVE, "limits": 3}, r"web\.limits=3 must be a group of settings"),
+        ({**LIVE, "host_rules": {"speed": 3}}, r"web\.host_rules\.speed is no setting; there are web\.host_rules\.conc"),
+        ({**LIVE, "host_rules": {"attempts": "many"}}, r"web\.host_rules\.attempts='many' must be a whole number"),
+        ({**LIVE, "extractor": {"worker": 3}}, r"web\.extractor\.worker is no setting"),
+        ({**LIVE, "overfetch": "many"}, r"web\.overfetch='many' must be a whole number or null"),
+        ({**LIVE, "retry_gaps": "yes"}, r"web\.retry_gaps='yes' must be true or false"),
+        ({**LIVE, "search": {"name": "miniweb", "gl": "de"}}, r"web\.search\.gl is no setting; it has none"),
+        ({**LIVE, "search": {"name": "searxng", "url": 5}}, r"web\.search\.url=5 must be text"),
+        ({**LIVE, "search": {"name": "searxng", "url": "http://x", "rules": 5}}, r"web\.search\.rules=5 must be a group"),
+        ({**LIVE, "search": "os.path"}, r"web\.search='os\.path' is no class"),
+        ({**LIVE, "search": "json.JSONDecoder"}, r"web\.search=json\.JSONDecoder lacks text_search\(\), image_search\(\), name"),
+        ({**LIVE, "pages": {"name": "fractions.Fraction", "numerator": "x"}}, r"cannot be made: ValueError: Invalid literal"),
+        ({**LIVE, "store": "w.sqlite"}, r"web\.store is set and web\.mode=live keeps nothing; set web\.mode=record"),
+        ({"mode": "replay", "store": "w.pack", "limits": {"totl_s": 3}}, r"web\.limits\.totl_s is no setting"),
         ({**LIVE, "mode": "record"}, r"web\.mode=record needs a store; set web\.store"),
         ({"mode": "replay"}, r"web\.mode=replay needs web\.store"),
         ({"mode": "replay", "store": "no/such.pack"}, r"web\.store=no/such\.pack does not exist"),

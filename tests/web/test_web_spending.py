@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from wildenv.errors import ConfigError, ProviderError
-from wildenv.web.spending import Metered, Quota, Spending
+from wildenv.web.spending import Metered, Quota, Spending, checked_price
 
 
 def test_threads_lose_no_count() -> None:
@@ -39,6 +40,19 @@ def test_a_quota_stops_and_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ProviderError, match=r"quota of 10 credits is used up; raise web\.search\.quota") as raised:
         quota.book()
     assert raised.value.kind == "quota"
+
+
+def test_a_small_quota_warns_before_its_last_request(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    quota = Quota("serper", 3, "web.search.quota")
+    for used in range(1, 4):
+        quota.book()
+        quota.settle(1)
+        assert len(caplog.records) == (used >= 2)
+    dear = Quota("serper", 10, "web.search.quota")
+    dear.book()
+    dear.settle(5)
+    assert "5 of the 10 credits" in caplog.text
 
 
 def test_threads_cannot_overdraw_it_together() -> None:
@@ -75,6 +89,13 @@ def test_no_limit_never_stops_or_warns(caplog: pytest.LogCaptureFixture) -> None
     assert not caplog.records
 
 
-def test_a_negative_quota_is_refused() -> None:
+@pytest.mark.parametrize("limit", [-1, "many", 1.5, True])
+def test_what_is_no_quota_is_refused(limit: Any) -> None:
     with pytest.raises(ConfigError, match=r"web\.search\.quota"):
-        Quota("serper", -1, "web.search.quota")
+        Quota("serper", limit, "web.search.quota")
+
+
+@pytest.mark.parametrize("price", [-1, "a", None, float("nan"), float("inf")])
+def test_what_is_no_price_is_refused(price: Any) -> None:
+    with pytest.raises(ConfigError, match=r"web\.search\.price="):
+        checked_price(price, "web.search.price")

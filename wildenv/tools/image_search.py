@@ -68,7 +68,9 @@ class ImageSearch:
             result.notes.append(f"{len(left)} results: no pictures left")
             result.blocks.append(text_block(f"[cut: all {limits.images} pictures of the episode have been shown]"))
         if not shown:
-            result.blocks.append(text_block("No pictures found; try other words."))
+            count = len(found.results)
+            found_some = f"{count} picture{'s were' if count > 1 else ' was'} found and none of them could be fetched"
+            result.blocks.append(text_block(f"{found_some if count else 'No pictures found'}; try other words."))
         return result
 
 

@@ -20,11 +20,12 @@ from PIL import Image
 
 from wildenv.errors import CacheMiss, ConfigError, DataError, ToolError
 from wildenv.images import FORMATS
+from wildenv.secrets import scrub
 from wildenv.web.admission import Answer
 from wildenv.web.cutoff import PageWithheld, apply_cutoff, check_undated
 from wildenv.web.dates import is_relative
-from wildenv.web.picture import Picture, opened
 from wildenv.web.found import Fetched, Found
+from wildenv.web.picture import Picture, opened
 from wildenv.web.providers.base import NewsProvider, Parts, Provider, Reader, Source
 from wildenv.web.recorder import Recorder, Usage
 from wildenv.web.request import WEB_TOOLS, WebRequest, canonical_json, sha256
@@ -35,8 +36,8 @@ from wildenv.web.store import Store
 _MOST_HITS = 100
 """A search that asked for more is not looked for in place of one that is not recorded."""
 
-_AT_ONCE = 4
-"""Pictures of one search that are fetched at the same time."""
+_AT_ONCE = 8
+"""Pictures of one search that are fetched at the same time: all of them, so that slow ones cost the time of the slowest."""
 
 
 def _now() -> datetime:
@@ -120,8 +121,9 @@ class WebClient:
             # Providers that fetch from the same hosts share their counters.
             if isinstance(source, Metered) and not any(source.spending is one for one in counted):
                 counted.append(source.spending)
-                name = source.name if source.name not in services else f"{source.name} ({len(counted)})"
-                services[name] = source.spending.to_dict()
+                spent = source.spending.to_dict()
+                before = services.get(source.name, dict.fromkeys(spent, 0))
+                services[source.name] = {what: before[what] + amount for what, amount in spent.items()}
         usage = {tool: asdict(one) for tool, one in self.usage.items() if one.calls or one.hits or one.misses}
         return {"mode": self.mode, "usage": usage, "failures": self.failures, "services": services}
 
@@ -335,11 +337,11 @@ class WebClient:
             return Answer({"blob": sha256(data), "media_type": media_type}, data, media_type)
 
         answer, _ = self._recorder.resolve(request, ask)
-        if self.mode == "live":
-            return Picture(lambda: answer.blob or b"")
-        digest = answer.response["blob"]
+        data, digest, watched = answer.blob, answer.response["blob"], partial(self._recorder.watched, "fetch_image")
+        if data is not None and self.mode == "live":
+            return Picture(lambda: data, watched)
         # Read again when it is needed: the pictures of all searches that are going on would be much to keep.
-        return Picture(lambda: self._recorder.kept.blob(digest).data)
+        return Picture(lambda: self._recorder.kept.blob(digest).data, watched)
 
     def _hits(self, hits: Sequence[TextHit | ImageHit | NewsHit], limit: int) -> Answer:
         hits = hits[:limit]
@@ -364,7 +366,7 @@ def _with_limit(request: WebRequest, limit: int) -> WebRequest:
 def _given(text: str, name: str) -> str:
     if not text.strip():
         raise ToolError(f"{name} is empty")
-    return text.strip()
+    return scrub(text.strip())
 
 
 def _reference(answer: Answer) -> datetime | None:

@@ -50,3 +50,30 @@ def overdue() -> bool:
     """Says whether the deadline of this context has passed."""
     found = _END.get()
     return found is not None and found[0] <= time.monotonic()
+
+
+class Work:
+    """The seconds of work that something has left, whatever it waits for in between.
+
+    Args:
+        seconds: In all.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._whole = seconds
+        self._left = seconds
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether enough is left to begin again."""
+        return self._left > 0.1 * self._whole
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Counts, and limits, what is done inside."""
+        start = time.monotonic()
+        try:
+            with tool_deadline(max(0.0, self._left)):
+                yield
+        finally:
+            self._left -= time.monotonic() - start

@@ -6,19 +6,17 @@ a page shows only in a browser is not seen. It does not read ``robots.txt``. Wha
 decodes it.
 
 Kinds of failure: ``timeout``, ``dns``, ``connection``, ``tls``, ``http 503`` and the like, ``refused address``, ``redirects``,
-``too large``, ``bad reply``, ``bad encoding``, ``incomplete``, ``empty``, ``unsupported type``, ``not a picture``.
+``too large``, ``bad reply``, ``bad encoding``, ``incomplete``, ``empty``, ``unsupported type``, ``not a picture``. Where our own
+network is down, no address has failed but the infrastructure (`wildenv.web.network`).
 """
 
 from __future__ import annotations
 
 import codecs
-import logging
 import math
 import re
 import ssl
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -28,19 +26,23 @@ import httpcore
 import httpx
 
 from wildenv.errors import ConfigError, DeadlineExceeded, ToolError, Unavailable
-from wildenv.secrets import scrub
-from wildenv.web.deadline import overdue, remaining, tool_deadline
+from wildenv.secrets import logger, scrub
+from wildenv.web.deadline import Work, overdue, remaining
 from wildenv.web.decoding import ACCEPTED, BadEncoding, Unfinished, unpacked
 from wildenv.web.guard import Guard, Place, Refused
-from wildenv.web.guarded import Allowance, Excess, GuardedBackend, NoAddress
+from wildenv.web.guarded import Allowance, Excess, GuardedBackend, NoAddress, NoAnswer, NoRoute
 from wildenv.web.hosts import Hosts
 from wildenv.web.limits import FetchLimits
 from wildenv.web.manners import Rules, TryAgain, retry_after_seconds
+from wildenv.web.network import Network, down
 from wildenv.web.spending import Spending
 
 __all__ = ["Download", "FetchLimits", "Fetcher"]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
+
+HOST_RULES = Rules(attempts=2, longest_wait_s=10.0)
+"""Less patient than towards a service: one tool call fetches many pictures, whose hosts may all be slow or ask for a pause."""
 
 USER_AGENT = "Mozilla/5.0 (compatible; wildenv)"
 
@@ -54,6 +56,9 @@ _HEAD_BYTES = 98_304
 _ABSENT = (404, 410)
 _PASSING = (408, 425, 429, 500, 502, 503, 504, *range(520, 525), 529)
 """Replies that may be another one a moment later; those from 520 are a cache's that could not reach its site."""
+
+_UNREACHED = ("dns", "connection", "timeout")
+"""Kinds of failure that our own network may have caused."""
 
 _MARKUP = ("text/html", "application/xhtml+xml", "application/json", "application/xml", "text/xml")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:+-]{1,40})""", re.ASCII | re.IGNORECASE)
@@ -88,37 +93,22 @@ class _Absent(Exception):
 
 
 class _Failed(Exception):
-    """A request came to nothing; `again` says whether another one may not."""
+    """A request came to nothing; `again` says whether another one may not, `doubt` what of ours may be at fault."""
 
-    def __init__(self, kind: str, detail: str, again: bool = False, after_s: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        again: bool = False,
+        after_s: float | None = None,
+        doubt: Literal["resolver", "route"] | None = None,
+    ) -> None:
         super().__init__(f"{kind}: {detail}")
         self.kind = kind
         self.detail = detail
         self.again = again
         self.after_s = after_s
-
-
-class _Work:
-    """The seconds of work that a fetch has left."""
-
-    def __init__(self, seconds: float) -> None:
-        self._whole = seconds
-        self._left = seconds
-
-    @property
-    def worthwhile(self) -> bool:
-        """Whether enough is left to send another request."""
-        return self._left > 0.1 * self._whole
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Counts, and limits, what is done inside."""
-        start = time.monotonic()
-        try:
-            with tool_deadline(max(0.0, self._left)):
-                yield
-        finally:
-            self._left -= time.monotonic() - start
+        self.doubt = doubt
 
 
 class Fetcher:
@@ -126,7 +116,7 @@ class Fetcher:
 
     Args:
         limits: Of each fetch.
-        rules: Manners towards each host. Settings: ``web.host_rules``.
+        rules: Manners towards each host; `HOST_RULES` by default. Settings: ``web.host_rules``.
         allow: Private addresses with ports that may be fetched from all the same, ``127.0.0.1:8080``. Setting: `web.allow`.
         user_agent: How it introduces itself.
         tls: Which certificates are trusted; by default those that httpx trusts.
@@ -152,7 +142,8 @@ class Fetcher:
         self.spending = Spending()
         self._user_agent = user_agent
         self._guard = Guard(allow)
-        self._hosts = Hosts(rules or Rules())
+        self._network = Network(self._guard, self.limits.connect_s)
+        self._hosts = Hosts(rules or HOST_RULES)
         self._given_tls = tls
 
     def page(self, url: str) -> Download:
@@ -161,6 +152,7 @@ class Fetcher:
         Raises:
             ToolError: If the site says that there is no such page (HTTP 404 or 410).
             Unavailable: If it cannot be had for any other reason.
+            ProviderError: If our own network is down.
             DeadlineExceeded: If the tool call ran out of time.
         """
         return self._fetch(url, "page")
@@ -175,12 +167,14 @@ class Fetcher:
         Raises:
             ToolError: If the site says that there is no such picture (HTTP 404 or 410).
             Unavailable: If it cannot be had for any other reason.
+            ProviderError: If our own network is down.
             DeadlineExceeded: If the tool call ran out of time.
         """
         return self._fetch(url, "picture").data
 
     def _fetch(self, url: str, noun: Noun) -> Download:
-        work = _Work(self.limits.total_s)
+        work = Work(self.limits.total_s)
+        place: Place | None = None
         try:
             place = self._place(url)
             seen: set[str] = set()
@@ -196,7 +190,16 @@ class Fetcher:
         except _Failed as failure:
             detail = scrub(failure.detail)
             _LOG.debug("%s: %s: %s", scrub(url), failure.kind, detail)
+            if place is not None and failure.kind in _UNREACHED:
+                self._check_network(place.host, failure.doubt, detail)
             raise Unavailable(url, failure.kind, detail) from failure
+
+    def _check_network(self, host: str, doubt: str | None, detail: str) -> None:
+        if doubt == "route":
+            raise down(f"it has no way to {host} ({detail})")
+        if doubt == "resolver":
+            self._network.check_resolver(detail)
+        self._network.check_after(host, detail)
 
     def _place(self, url: str) -> Place:
         try:
@@ -211,7 +214,7 @@ class Fetcher:
             raise _Failed("redirects", f"to {reply.location[:200]!r}: {error}") from error
         return self._place(location)
 
-    def _ask(self, place: Place, noun: Noun, work: _Work) -> Download | _Moved:
+    def _ask(self, place: Place, noun: Noun, work: Work) -> Download | _Moved:
         tries = 0
 
         def attempt() -> Download | _Moved:
@@ -243,14 +246,18 @@ class Fetcher:
         allowance = Allowance("connecting", self.limits.connect_s)
         try:
             return self._exchange(place, noun, allowance)
+        except NoAnswer as error:
+            raise _Failed("timeout", str(error), again=True, doubt="resolver") from error
         except httpcore.TimeoutException as error:
             raise _Failed("timeout", str(error) or "no answer in time", again=True) from error
         except Refused as error:
             raise _Failed("refused address", str(error)) from error
         except NoAddress as error:
-            raise _Failed("dns", str(error), again=error.for_now) from error
+            raise _Failed("dns", str(error), again=error.for_now, doubt="resolver" if error.for_now else None) from error
         except Excess as error:
             raise _Failed("too large", str(error)) from error
+        except NoRoute as error:
+            raise _Failed("connection", str(error), again=True, doubt="route") from error
         except httpcore.NetworkError as error:
             if isinstance(error.__cause__, ssl.SSLError):
                 raise _Failed("tls", str(error)) from error
@@ -263,6 +270,7 @@ class Fetcher:
     def _exchange(self, place: Place, noun: Noun, allowance: Allowance) -> Download | _Moved:
         def trace(event: str, _: object) -> None:
             if event == "http11.send_request_headers.started":
+                self._network.reached(place.host, place.port)
                 # Some room for what does not belong to the head any more but arrives with it.
                 allowance.begin("the head of the reply", self.limits.first_byte_s, _HEAD_BYTES)
 
@@ -290,6 +298,7 @@ class Fetcher:
         return self._given_tls or httpx.create_ssl_context()
 
     def _read(self, place: Place, response: httpcore.Response, noun: Noun, allowance: Allowance) -> Download | _Moved:
+        self._network.answered()
         status = response.status
         location = _header(response, b"location")
         if status in (301, 302, 303, 307, 308) and location:
@@ -317,19 +326,24 @@ class Fetcher:
         return Download(place.url, media_type, charset and charset[1].lower(), data)
 
     def _body(self, response: httpcore.Response, allowance: Allowance) -> bytes:
-        data = bytearray()
+        pieces: list[bytes] = []
+        left = self.limits.decoded_bytes
         try:
             for piece in unpacked(response.iter_stream(), _header(response, b"content-encoding")):
-                data += piece
-                if len(data) > self.limits.decoded_bytes:
+                left -= len(piece)
+                if left < 0:
                     raise _Failed("too large", f"more than {self.limits.decoded_bytes} bytes unpacked")
+                pieces.append(piece)
                 # Asked for each piece: unpacking what has already arrived takes time as well.
                 allowance.seconds()
+            return b"".join(pieces)
         except BadEncoding as error:
             raise _Failed("bad encoding", str(error)) from error
         except (Unfinished, httpcore.RemoteProtocolError) as error:
             raise _Failed("incomplete", str(error), again=True) from error
-        return bytes(data)
+        finally:
+            # An error keeps what the functions it went through had, for as long as anybody has the error.
+            pieces.clear()
 
 
 def _check_type(media_type: str, noun: Noun) -> None:

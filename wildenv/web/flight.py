@@ -50,11 +50,16 @@ class SingleFlight(Generic[T]):
             except DeadlineExceeded:
                 if overdue():
                     raise
+            finally:
+                # The flight has the error, the error this function, and this function must not have the flight: such a circle
+                # would keep whatever the work had in its hands until the next collection.
+                del waiting
         try:
             result = work()
         except BaseException as error:
             self._land(key)
             flight.set_exception(error)
+            del flight
             raise
         self._land(key)
         flight.set_result(result)

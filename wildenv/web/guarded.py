@@ -7,6 +7,7 @@ connection serves one request: what a site sends too much cannot be taken for th
 
 from __future__ import annotations
 
+import errno
 import queue
 import socket
 import ssl
@@ -28,6 +29,7 @@ _LOOKUPS = threading.BoundedSemaphore(64)
 """Look-ups cannot be interrupted; so many may hang at once in a process before further ones have to wait."""
 
 _NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+_NO_ROUTE = (errno.ENETUNREACH, errno.ENETDOWN)
 
 
 class Excess(Exception):
@@ -45,6 +47,14 @@ class NoAddress(Exception):
     def __init__(self, message: str, for_now: bool) -> None:
         super().__init__(message)
         self.for_now = for_now
+
+
+class NoAnswer(httpcore.TimeoutException):
+    """The resolver takes too long."""
+
+
+class NoRoute(httpcore.ConnectError):
+    """This machine has no way to any of the addresses, IPv4 ones among them: it is not connected to the network."""
 
 
 class Allowance:
@@ -118,20 +128,28 @@ class GuardedBackend(httpcore.NetworkBackend):
         Raises:
             Refused: If one of the addresses is not public, whatever the others are.
             NoAddress: If there is none.
-            httpcore.ConnectError: If none can be connected to; so with `httpcore.TimeoutException`.
+            httpcore.ConnectError: If none can be connected to; so with `httpcore.TimeoutException`. `NoRoute` if this machine has
+                no way to them.
         """
         addresses = [host] if is_numeric(host) else _alternating(look_up(host, port, self._allowance))
         for address in addresses:
             self._guard.check(address, port)
         tried = addresses[:MOST_TRIED]
+        routeless: list[str] = []
         for number, address in enumerate(tried, start=1):
             # What is left is shared out: one address that does not answer must not use up the time of the next.
             share = self._allowance.seconds() / (len(tried) - number + 1)
             try:
                 stream = self._inner.connect_tcp(address, port, share, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                if number == len(tried):
-                    raise
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                if isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROUTE:
+                    routeless.append(address)
+                if number < len(tried):
+                    continue
+                # Many machines have no way to any IPv6 address, which says nothing about their network.
+                if len(routeless) == len(tried) and not all(":" in one for one in routeless):
+                    raise NoRoute(str(error)) from error
+                raise
             else:
                 return _Metered(stream, self._allowance)
         raise NoAddress(f"{host} has no address", for_now=False)
@@ -174,7 +192,7 @@ def look_up(host: str, port: int, allowance: Allowance) -> list[str]:
 
     Raises:
         NoAddress: If there is none, or the resolver failed.
-        httpcore.TimeoutException: If the resolver takes too long. Its thread goes on; so many of them may hang at once.
+        NoAnswer: If the resolver takes too long. Its thread goes on; so many of them may hang at once.
     """
     places = _LOOKUPS
     answers: queue.SimpleQueue[list[str] | BaseException] = queue.SimpleQueue()
@@ -189,13 +207,13 @@ def look_up(host: str, port: int, allowance: Allowance) -> list[str]:
             places.release()
 
     if not places.acquire(timeout=allowance.seconds()):
-        raise httpcore.TimeoutException("too many look-ups hang")
+        raise NoAnswer("too many look-ups hang")
     # A daemon, because nothing ends a resolver that hangs, and it must not keep the process from ending.
     threading.Thread(target=ask, name=f"look up {host}", daemon=True).start()
     try:
         answer = answers.get(timeout=allowance.seconds())
     except queue.Empty:
-        raise httpcore.TimeoutException(f"looking up {host} took too long") from None
+        raise NoAnswer(f"looking up {host} took too long") from None
     if isinstance(answer, (OSError, UnicodeError)):
         # A name that cannot even be asked for is a UnicodeError.
         final = isinstance(answer, UnicodeError) or answer.errno in _NO_SUCH_NAME

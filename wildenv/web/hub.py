@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from wildenv.errors import ConfigError, ProviderError
-from wildenv.web.pack_folder import MANIFEST, PACK, Manifest, matching, pack_in
+from wildenv.web.pack_folder import CARD, MANIFEST, PACK, Manifest, matching, pack_in
 
 SCHEME = "hf://"
 _REPO = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
@@ -59,8 +59,14 @@ def pack_from(source: str | Path) -> Path:
     return pack_in(path) if path.is_dir() else matching(path, None)
 
 
+def check_repo(repo: str) -> None:
+    """Raises `ConfigError` unless a name is one of a dataset repository, owner included."""
+    if not _REPO.fullmatch(repo):
+        raise ConfigError(f"{repo!r} is no name of a dataset; write OWNER/NAME")
+
+
 def push_folder(folder: str | Path, repo: str, private: bool = True, revision: str | None = None) -> str:
-    """Uploads a folder made by `pack_to_folder` into a dataset repository, which is made if it is missing.
+    """Uploads pack, card and manifest of a folder made by `pack_to_folder` into a dataset repository; made if it is missing.
 
     Args:
         folder: The folder; its pack must be the one its manifest states.
@@ -76,9 +82,8 @@ def push_folder(folder: str | Path, repo: str, private: bool = True, revision: s
         PackError: If the folder is not complete.
         ProviderError: If the hub cannot be reached.
     """
-    if not _REPO.fullmatch(repo):
-        raise ConfigError(f"{repo!r} is no name of a dataset; write OWNER/NAME")
-    pack_in(folder)
+    check_repo(repo)
+    pack = pack_in(folder)
     hub = _hub()
     with _plain_errors(hub, f"hf://datasets/{repo}"):
         api = hub.HfApi()
@@ -89,7 +94,8 @@ def push_folder(folder: str | Path, repo: str, private: bool = True, revision: s
             repo_type="dataset",
             revision=revision,
             commit_message="Recorded web",
-            ignore_patterns=[".*", "*.part"],
+            # Whatever else lies in the folder is not meant for others.
+            allow_patterns=[pack.name, MANIFEST, CARD],
         )
     return str(commit.commit_url)
 
@@ -117,6 +123,7 @@ def _downloaded(source: str) -> Path:
 def _hub() -> ModuleType:
     try:
         import huggingface_hub.errors
+        import huggingface_hub.utils.logging
     except ImportError as error:
         raise ConfigError("packs on the Hugging Face hub need huggingface_hub: pip install 'wildenv[web]'") from error
     return huggingface_hub
@@ -124,8 +131,10 @@ def _hub() -> ModuleType:
 
 @contextmanager
 def _plain_errors(hub: ModuleType, what: str) -> Iterator[None]:
-    """Turns what the hub's client raises into our errors, in one sentence."""
+    """Turns what the hub's client raises into our errors, in one sentence; it says nothing of its own meanwhile."""
     errors = hub.errors
+    said = hub.utils.logging.get_verbosity()
+    hub.utils.logging.set_verbosity_error()
     try:
         yield
     except errors.LocalEntryNotFoundError as error:
@@ -150,3 +159,5 @@ def _plain_errors(hub: ModuleType, what: str) -> Iterator[None]:
         raise ProviderError(
             f"{what}: the hub cannot be reached ({error}); check the network and HF_ENDPOINT", "connection"
         ) from error
+    finally:
+        hub.utils.logging.set_verbosity(said)

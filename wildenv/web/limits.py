@@ -12,6 +12,8 @@ from wildenv.errors import ConfigError
 class FetchLimits:
     """What one fetch may cost. Settings: ``web.limits``.
 
+    What is being fetched is in memory: at worst one page an episode, or all pictures of a search, of `decoded_bytes` each.
+
     Args:
         page_bytes: Of a page, as they arrive: packed, if the server packs them.
         picture_bytes: Of a picture, as they arrive.
@@ -28,11 +30,11 @@ class FetchLimits:
 
     page_bytes: int = 5_000_000
     picture_bytes: int = 20_000_000
-    decoded_bytes: int = 40_000_000
+    decoded_bytes: int = 20_000_000
     redirects: int = 5
     connect_s: float = 5.0
     first_byte_s: float = 10.0
-    total_s: float = 20.0
+    total_s: float = 15.0
 
     def __post_init__(self) -> None:
         for name in self.__slots__:

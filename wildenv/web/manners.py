@@ -23,6 +23,7 @@ from typing import TypeVar
 from pyrate_limiter import GCRA, Rate, RateItem, StateBucket
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
+from wildenv.construct import is_number
 from wildenv.errors import ConfigError, DeadlineExceeded, ProviderError
 from wildenv.web.deadline import remaining
 
@@ -56,13 +57,13 @@ class Rules:
     def __post_init__(self) -> None:
         where = "set it in web.search.rules, web.pages.rules or web.host_rules"
         for name in ("concurrency", "attempts"):
-            if not getattr(self, name) >= 1:
-                raise ConfigError(f"{name}={getattr(self, name)} must be at least 1; {where}")
+            if not (is_number(getattr(self, name), whole=True) and getattr(self, name) >= 1):
+                raise ConfigError(f"{name}={getattr(self, name)!r} must be a whole number of at least 1; {where}")
         for name in ("backoff_s", "longest_wait_s"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ConfigError(f"{name}={getattr(self, name)} must be 0 or a positive number of seconds; {where}")
-        if self.per_second is not None and not 0 < self.per_second < math.inf:
-            raise ConfigError(f"per_second={self.per_second} must be positive, or null for no limit; {where}")
+            if not (is_number(getattr(self, name)) and 0 <= getattr(self, name) < math.inf):
+                raise ConfigError(f"{name}={getattr(self, name)!r} must be 0 or a positive number of seconds; {where}")
+        if self.per_second is not None and not (is_number(self.per_second) and 0 < self.per_second < math.inf):
+            raise ConfigError(f"per_second={self.per_second!r} must be positive, or null for no limit; {where}")
 
 
 class TryAgain(Exception):

@@ -16,10 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tqdm import tqdm
-
-from wildenv.errors import ConfigError, DataError, PackError, WebError
+from wildenv.errors import ConfigError, DataError, PackError, WebError, WildenvError
 from wildenv.folders import make_folder
+from wildenv.progress import progress_bar
 from wildenv.web.request import WEB_TOOLS, WebRequest, sha256
 from wildenv.web.schema import OVERFETCH_NOTE
 from wildenv.web.store import Blob, Gap, Row, Store
@@ -76,18 +75,24 @@ class Imported:
     closed: int = 0
 
 
-def export_pack(store: Store, path: str | Path) -> str:
-    """Writes the recorded web of a store into one file; an existing file is replaced once the new one is complete.
+def export_pack(store: Store, path: str | Path, replace: bool = True) -> str:
+    """Writes the recorded web of a store into one file; an existing pack is replaced once the new one is complete.
 
     The content is that of the moment the export starts. Exporting the same content again gives the same digest.
+
+    Args:
+        store: The store.
+        path: The pack.
+        replace: Whether a pack that is there already may be replaced; anything else never is.
 
     Returns:
         The content digest.
 
     Raises:
-        ConfigError: If the store holds no recorded web, or `path` cannot be written or is there and no file.
+        ConfigError: If the store holds no recorded web, or `path` cannot be written, is there and may not be replaced.
         DataError: If an entry, gap or blob of the store is damaged.
     """
+    check_target(path, [store.path], replace)
     listed, gaps = store.listing(WEB_TOOLS)
     if not listed and not gaps:
         raise ConfigError("the store holds no recorded web to export; record with web.mode=record first")
@@ -95,7 +100,7 @@ def export_pack(store: Store, path: str | Path) -> str:
 
 
 def write_pack(path: str | Path, sources: Sequence[tuple[Store, Sequence[Entry]]], gaps: Sequence[Gap], title: str) -> str:
-    """Writes entries of one or several stores, and gaps, into a pack; an existing file is replaced once the new one is complete.
+    """Writes entries of one or several stores, and gaps, into a pack; an existing pack is replaced once the new one is complete.
 
     Args:
         path: The pack.
@@ -107,20 +112,18 @@ def write_pack(path: str | Path, sources: Sequence[tuple[Store, Sequence[Entry]]
         The content digest.
 
     Raises:
-        ConfigError: If `path` cannot be written or is there and no file.
+        ConfigError: If `path` cannot be written, is one of the sources, or is there and no pack.
         DataError: If an entry, gap or blob is damaged, or a store changed meanwhile.
     """
+    check_target(path, [source.path for source, _ in sources])
     path = Path(path).absolute()
-    if path.exists() and not path.is_file():
-        # Replacing what is there would take the place of a device or fail at the end.
-        raise ConfigError(f"{path} is there and is no file; give the pack another path")
     make_folder(path.parent, "the pack's folder")
     for gap in gaps:
         _check_gap(gap)
     count = sum(len(entries) for _, entries in sources)
     part = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.part")
     try:
-        with Store(part) as target, _bar(title, count) as bar:
+        with Store(part) as target, progress_bar(title, count, "entries", leave=False) as bar:
             for source, entries in sources:
                 for rows, blobs in _batches(source, entries):
                     target.write(rows, blobs)
@@ -155,7 +158,7 @@ def import_pack(path: str | Path, store: Store) -> Imported:
         known = {(tool, key): digest for tool, key, digest in there}
         missing = [entry for entry in listed if entry[:2] not in known]
         same = sum(known.get((tool, key)) == digest for tool, key, digest in listed)
-        with _bar(f"import {Path(path).name}", len(missing)) as bar:
+        with progress_bar(f"import {Path(path).name}", len(missing), "entries", leave=False) as bar:
             for rows, blobs in _batches(pack, missing):
                 store.write(rows, blobs)
                 bar.update(len(rows))
@@ -185,7 +188,7 @@ def open_pack(path: str | Path) -> Store:
         return store
     store.close()
     if found is None:
-        raise PackError(f"{path} is a store, not a pack; make a pack of it with export_pack")
+        raise PackError(f"{path} is a store, not a pack; make a pack of it with wildenv.web.pack.export_pack")
     raise PackError(
         f"{path} is a pack of format {found}, this release reads {' and '.join(_READ)}; install the wildenv that wrote it, or "
         "ask for an export made with this release"
@@ -209,6 +212,35 @@ def is_pack(path: str | Path) -> bool:
         return "pack_format" in found.meta()
 
 
+def check_target(path: str | Path, sources: Sequence[str | Path | None] = (), replace: bool = True) -> None:
+    """Refuses to write a pack where something would be lost: over what is no pack, or over one of its own sources.
+
+    Args:
+        path: Where the pack goes.
+        sources: What it is made of.
+        replace: Whether a pack that is there already may be replaced.
+
+    Raises:
+        ConfigError: If it may not be written there.
+    """
+    path = Path(path)
+    if not path.exists():
+        return
+    if not path.is_file():
+        # Replacing what is there would take the place of a device or fail at the end.
+        raise ConfigError(f"{path} is there and is no file; give the pack another path")
+    if any(source is not None and Path(source).exists() and path.samefile(source) for source in sources):
+        raise ConfigError(f"{path} is what the pack is made of; give the pack another path")
+    try:
+        found = is_pack(path)
+    except WildenvError:
+        found = False
+    if not found:
+        raise ConfigError(f"{path} is there and is no pack; give the pack another path, or remove the file first")
+    if not replace:
+        raise ConfigError(f"{path} is there already; give the pack another path, or set replace=True to replace it")
+
+
 def pack_digest(path: str | Path) -> str:
     """Returns the content digest a pack states; two packs with the same digest replay the same web.
 
@@ -220,7 +252,7 @@ def pack_digest(path: str | Path) -> str:
 
 
 def verify_pack(path: str | Path) -> Report:
-    """Checks every digest of a pack.
+    """Checks every digest of a pack, and every page of its file.
 
     Raises:
         PackError: If the file cannot be read to its end or anything in it does not match; the message names damaged entries.
@@ -233,7 +265,7 @@ def verify_pack(path: str | Path) -> Report:
             meta, (listed, gaps), entries = pack.meta(), pack.listing(WEB_TOOLS), pack.counts()
             digest = pack.content_digest(WEB_TOOLS)
             keys = [entry[:2] for entry in listed]
-            with _bar(f"verify {path.name}", len(keys)) as bar:
+            with progress_bar(f"verify {path.name}", len(keys), "entries", leave=False) as bar:
                 for row in pack.rows(keys):
                     bar.update()
                     try:
@@ -244,7 +276,7 @@ def verify_pack(path: str | Path) -> Report:
                         blobs |= set() if blob is None else {blob.digest}
         except (WebError, DataError) as error:
             raise PackError(f"{path} is damaged and cannot be read to its end ({error}); get the file again") from error
-    damaged += _damaged_gaps(gaps, set(keys))
+    damaged += [*_damaged_gaps(gaps, set(keys)), *_unsound_pages(path)]
     if meta.get("content_digest") != digest or meta.get("entries") != str(len(listed)):
         damaged.append(f"the list of entries ({len(listed)} found, {meta.get('entries')} recorded) has another digest")
     if damaged:
@@ -254,8 +286,16 @@ def verify_pack(path: str | Path) -> Report:
     return Report(path, digest, entries, len(blobs), path.stat().st_size, dict(sorted(counted.items())))
 
 
-def _bar(title: str, total: int) -> tqdm[None]:
-    return tqdm(desc=title, total=total, unit="entry", disable=None, leave=False)
+def _unsound_pages(path: Path) -> list[str]:
+    """Returns what SQLite finds wrong with the file itself, also where no entry leads."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+    try:
+        found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({_NAMED})")]
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        return [f"the file itself: {error}"]
+    finally:
+        connection.close()
+    return [] if found == ["ok"] else [f"the file itself: {' '.join(line.split())}" for line in found]
 
 
 def _damaged_gaps(gaps: Sequence[Gap], answered: set[tuple[str, str]]) -> Iterator[str]:

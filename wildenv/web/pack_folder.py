@@ -16,7 +16,7 @@ from string import Template
 
 from wildenv.errors import ConfigError, PackError
 from wildenv.folders import make_folder
-from wildenv.web.pack import open_pack, verify_pack
+from wildenv.web.pack import check_target, open_pack, verify_pack
 from wildenv.web.pack_stats import Amount, PackStats, pack_stats
 from wildenv.web.request import WEB_TOOLS
 
@@ -88,13 +88,14 @@ def pack_to_folder(pack: str | Path, folder: str | Path, title: str = "", repo: 
 
     Raises:
         PackError: If the pack is damaged.
-        ConfigError: If the folder cannot be written.
+        ConfigError: If the folder cannot be written, or holds other files under the names of the pack or the manifest.
     """
     pack, folder = Path(pack), Path(folder)
     report = verify_pack(pack)
     stats = pack_stats(pack)
     make_folder(folder, "the dataset folder")
     target = folder / PACK
+    _check_folder(folder, pack)
     try:
         if not (target.exists() and target.samefile(pack)):
             part = target.with_name(f".{PACK}.part")
@@ -106,6 +107,20 @@ def pack_to_folder(pack: str | Path, folder: str | Path, title: str = "", repo: 
     except OSError as error:
         raise ConfigError(f"the dataset folder {folder} cannot be written ({error.strerror}); name another folder") from error
     return folder
+
+
+def _check_folder(folder: Path, pack: Path) -> None:
+    """Refuses a folder in which a file would be replaced that was not made here."""
+    target, manifest = folder / PACK, folder / MANIFEST
+    if manifest.exists():
+        try:
+            Manifest.read(manifest)
+        except PackError as error:
+            raise ConfigError(f"{manifest} is there and is no manifest of a pack; name another folder") from error
+    if target.exists() and not target.samefile(pack):
+        check_target(target, replace=True)
+        if not manifest.exists():
+            raise ConfigError(f"{target} is another pack, and {folder} was not made for sharing; name another folder")
 
 
 def pack_in(folder: str | Path) -> Path:

@@ -111,9 +111,15 @@ def describe(response: Mapping[str, Any]) -> str:
     if "absent" in response:
         return "absent"
     if "results" in response:
-        return f"{len(response['results'])} results"
+        return _counted(len(response["results"]), "result")
     if "page" in response:
-        return f"page of {len(response['page']['text'])} characters"
+        return f"page of {_counted(len(response['page']['text']), 'character')}"
     if "blob" in response:
         return str(response.get("media_type", "bytes"))
-    return f"{len(str(response['said']))} characters said" if "said" in response else f"fields {', '.join(sorted(response))}"
+    if "said" in response:
+        return f"{_counted(len(str(response['said'])), 'character')} said"
+    return f"fields {', '.join(sorted(response))}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from wildenv.errors import ConfigError, DataError
-from wildenv.web.pack import Entry, open_recorded, write_pack
+from wildenv.web.pack import Entry, check_target, open_recorded, write_pack
 from wildenv.web.pack_list import request_of
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.store import Gap, Store
@@ -62,24 +62,26 @@ class Merged:
     conflicts: tuple[Conflict, ...]
 
 
-def merge_packs(paths: Sequence[str | Path], out: str | Path, prefer: str = "first") -> Merged:
-    """Writes a pack of all that several packs or stores hold; `out` may be one of them.
+def merge_packs(paths: Sequence[str | Path], out: str | Path, prefer: str = "first", replace: bool = True) -> Merged:
+    """Writes a pack of all that several packs or stores hold.
 
     An entry anywhere closes a gap. Merging the same content gives the same digest, in whatever order if nothing conflicts.
 
     Args:
         paths: Packs and stores.
-        out: The new pack; an existing file is replaced once the new one is complete.
+        out: The new pack, none of the others; an existing pack is replaced once the new one is complete.
         prefer: Whose answer is kept where two differ: that of the ``first`` or ``last`` path, or nobody's: ``fail``.
+        replace: Whether a pack that is there already may be replaced; anything else never is.
 
     Raises:
-        ConfigError: If no path is given, none holds anything, or `prefer` is no such word.
+        ConfigError: If no path is given, none holds anything, `prefer` is no such word, or `out` may not be written.
         DataError: If files conflict under ``fail``, or an entry, gap or blob is damaged; further errors as in `open_recorded`.
     """
     if prefer not in get_args(Prefer):
         raise ConfigError(f"prefer={prefer!r} is none of {', '.join(get_args(Prefer))}")
     if not paths:
         raise ConfigError("there is nothing to merge; name at least one pack")
+    check_target(out, paths, replace)
     with ExitStack() as stack:
         stores = [stack.enter_context(open_recorded(path)) for path in paths]
         found = _Found(stores, prefer)
@@ -88,7 +90,8 @@ def merge_packs(paths: Sequence[str | Path], out: str | Path, prefer: str = "fir
             named = "; ".join(f"{one.tool} {one.text!r} in {one.kept} and {one.others[0]}" for one in conflicts[:_NAMED])
             more = f"; and {len(conflicts) - _NAMED} more" if len(conflicts) > _NAMED else ""
             raise DataError(
-                f"{len(conflicts)} requests have different answers: {named}{more}. Choose prefer=first or prefer=last"
+                f"{len(conflicts)} {'request has' if len(conflicts) == 1 else 'requests have'} different answers: {named}{more}. "
+                "Choose prefer=first or prefer=last"
             )
         gaps = found.open_gaps()
         if not found.answers and not gaps:

@@ -12,8 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
+from wildenv.progress import progress
 from wildenv.web.admission import Answer
 from wildenv.web.dates import parse_published
 from wildenv.web.pack import open_recorded
@@ -88,7 +87,7 @@ def pack_stats(path: str | Path) -> PackStats:
         entries, gaps = store.listing(WEB_TOOLS)
         stats = PackStats(path, store.content_digest(WEB_TOOLS), path.stat().st_size)
         rows = store.rows([entry[:2] for entry in entries])
-        for row in tqdm(rows, f"stats {path.name}", len(entries), unit="entry", disable=None, leave=False):
+        for row in progress(rows, f"stats {path.name}", len(entries), "entries", leave=False):
             request, response = request_of(row), response_of(row)
             size = len(row.request.encode()) + len(row.response.encode())
             named = response.get("blob")

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from wildenv.errors import CacheMiss, ConfigError, DeadlineExceeded, ProviderError, ToolError, Unavailable
+from wildenv.errors import CacheMiss, ConfigError, DataError, DeadlineExceeded, ProviderError, ToolError, Unavailable, WebError
+from wildenv.secrets import scrub, scrubbed
 from wildenv.web.admission import Admission, Answer
 from wildenv.web.flight import SingleFlight
 from wildenv.web.nearest import NearestRequests
@@ -26,6 +28,9 @@ from wildenv.web.schema import OVERFETCH_NOTE
 from wildenv.web.store import Blob, Store
 
 Mode = Literal["live", "record", "refresh", "replay"]
+
+_SHOWN = 100
+"""Characters of a value that a message shows."""
 
 OVERFETCH = 4
 """Hits asked for per hit wanted, unless somebody says otherwise."""
@@ -136,7 +141,7 @@ class Recorder:
             DeadlineExceeded: If the tool call ran out of time.
         """
         key = request.key
-        try:
+        with self.watched(request.tool):
             answer = self._stored(request, key)
             cached = answer is not None
             if answer is None:
@@ -148,19 +153,29 @@ class Recorder:
             self.count(request.tool, hits=int(cached))
             if "absent" in answer.response:
                 raise ToolError(answer.response["absent"])
+        return answer, cached
+
+    @contextmanager
+    def watched(self, tool: str) -> Iterator[None]:
+        """Counts what goes wrong inside as a failure of a tool."""
+        try:
+            yield
         except (Unavailable, ProviderError) as error:
-            self._fail(request.tool, error.kind)
+            self._fail(tool, error.kind)
             raise
         except DeadlineExceeded:
-            self._fail(request.tool, "deadline")
+            self._fail(tool, "deadline")
             raise
         except CacheMiss:
-            self._fail(request.tool, "not recorded")
+            self._fail(tool, "not recorded")
+            raise
+        except (WebError, DataError):
+            # The store cannot be written or is damaged, or no worker starts that could read a page.
+            self._fail(tool, "failed")
             raise
         except ToolError:
-            self._fail(request.tool, "absent")
+            self._fail(tool, "absent")
             raise
-        return answer, cached
 
     def _fail(self, tool: str, kind: str) -> None:
         with self._lock:
@@ -186,11 +201,18 @@ class Recorder:
         def counted() -> Answer:
             self.count(request.tool, calls=1)
             try:
-                return ask()
+                answer = ask()
             except Unavailable:
                 raise
             except ToolError as error:
-                return Answer({"absent": str(error)})
+                return Answer({"absent": scrub(str(error))})
+            except ProviderError as error:
+                said = scrub(str(error))
+                if said == str(error):
+                    raise
+                # Without its cause, which says it as well.
+                raise ProviderError(said, error.kind) from None
+            return replace(answer, response=scrubbed(answer.response))
 
         if self.mode == "live":
             return counted()
@@ -218,12 +240,22 @@ class Recorder:
             recorded = (WebRequest.from_dict(row) for _, row in self.kept.requests(request.tool))
             self._nearest[request.tool] = NearestRequests(recorded)
         nearest = self._nearest[request.tool].find(request)
-        start = f"{request.tool} {request.text!r} is not recorded"
+        start = f"{request.tool} {_short(request.text)} is not recorded"
         if nearest is None:
             return f"{start}, nor is anything else of {request.tool}; {advice}"
-        differences = request.difference(nearest).items()
-        differing = ", ".join(f"{name} ({mine!r} asked, {theirs!r} recorded)" for name, (mine, theirs) in differences)
-        return f"{start}; the nearest record is {nearest.text!r} and differs in {differing}; {advice}"
+        differing = [
+            f"{name.removeprefix('params.')}={_short(theirs)} instead of {_short(mine)}"
+            for name, (mine, theirs) in request.difference(nearest).items()
+            if name not in ("params.query", "params.url")
+        ]
+        found = [] if nearest.text == request.text else [f"is {_short(nearest.text)}"]
+        found += [f"has {', '.join(differing)}"] if differing else []
+        return f"{start}; the nearest record {' and '.join(found)}; {advice}"
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 4]}...{shown[-1]}"
 
 
 def _unsteady(request: WebRequest) -> Unavailable | ProviderError:

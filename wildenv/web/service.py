@@ -9,7 +9,6 @@ are read, in errors, and in the debug logs of the HTTP library; a service that r
 from __future__ import annotations
 
 import json
-import logging
 import os
 import re
 import threading
@@ -23,8 +22,9 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 
+from wildenv.construct import is_number
 from wildenv.errors import ConfigError, DeadlineExceeded, ProviderError
-from wildenv.secrets import Secret, scrub
+from wildenv.secrets import Secret, logger, scrub
 from wildenv.web.deadline import overdue, remaining, tool_deadline
 from wildenv.web.decoding import ACCEPTED, BadEncoding, Unfinished, unpacked
 from wildenv.web.manners import Manners, Rules, TryAgain, retry_after_seconds
@@ -96,8 +96,8 @@ class Service:
         timeout_s: float = 20.0,
         status_of: Callable[[Any], int | None] = lambda body: None,
     ) -> None:
-        if not timeout_s > 0:
-            raise ConfigError(f"{setting}.timeout_s={timeout_s} must be a positive number of seconds")
+        if not (is_number(timeout_s) and timeout_s > 0):
+            raise ConfigError(f"{setting}.timeout_s={timeout_s!r} must be a positive number of seconds")
         self.name = name
         self.url = _checked(url, setting)
         self.spending = Spending()
@@ -212,12 +212,18 @@ class Service:
                     self._too_large(WIRE_BYTES)
                 yield chunk
 
-        data = bytearray()
-        for piece in unpacked(arriving(), coding):
-            data += piece
-            if len(data) > DECODED_BYTES:
-                self._too_large(DECODED_BYTES)
-        return bytes(data)
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            for piece in unpacked(arriving(), coding):
+                pieces.append(piece)
+                size += len(piece)
+                if size > DECODED_BYTES:
+                    self._too_large(DECODED_BYTES)
+            return b"".join(pieces)
+        finally:
+            # An error keeps what the functions it went through had, for as long as anybody has the error.
+            pieces.clear()
 
     def _too_large(self, limit: int) -> NoReturn:
         raise self.failure(f"sent a reply of more than {limit:,} bytes", "too large", f"check {self._setting}.url")
@@ -282,19 +288,6 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-class _Scrubbed(logging.Filter):
-    """Replaces secrets in what a logger says."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        record.msg, record.args = scrub(said), None
-        return True
-
-
-_SCRUBBED = _Scrubbed()
-
-
 def _silence_loggers() -> None:
     for name in _LOGGERS:
-        # Adding the same filter again does nothing.
-        logging.getLogger(name).addFilter(_SCRUBBED)
+        logger(name)

@@ -8,14 +8,14 @@ environment variables; no setting holds one.
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from wildenv.errors import ConfigError
+from wildenv.construct import checked, construct
+from wildenv.errors import ConfigError, WildenvError
 from wildenv.secrets import secret_from_env
 from wildenv.web.client import WebClient
 from wildenv.web.extract.workers import Extractor
@@ -34,6 +34,9 @@ from wildenv.web.store import Store
 
 Named = str | Mapping[str, Any] | None
 """A provider: its name, or a mapping of ``name`` and arguments."""
+
+_METHODS = {"search": ("text_search", "image_search"), "pages": ("fetch_page",), "pictures": ("fetch_image",)}
+"""What a provider must be able to do, by what it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,10 @@ class WebSettings:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> WebSettings:
-        """Reads plain values; raises `ConfigError` for a setting that does not exist."""
-        known = [one.name for one in fields(cls)]
-        unknown = sorted(set(values) - set(known))
-        if unknown:
-            raise ConfigError(f"web.{unknown[0]} is no setting; there are web.{', web.'.join(known)}")
-        return cls(**{name: value for name, value in values.items() if value is not None})
+        """Reads plain values; raises `ConfigError` for a setting that does not exist or is of a wrong type."""
+        given = {name: str(value) if isinstance(value, Path) else value for name, value in values.items() if value is not None}
+        settings: WebSettings = construct(cls, "web", given)
+        return settings
 
 
 def make_client(settings: WebSettings, undated: str, builtin: Mapping[str, Callable[[], Any]]) -> WebClient:
@@ -87,13 +88,15 @@ def make_client(settings: WebSettings, undated: str, builtin: Mapping[str, Calla
     Raises:
         ConfigError: Naming the setting that is wrong or missing.
     """
+    if settings.mode == "live" and settings.store is not None:
+        raise ConfigError("web.store is set and web.mode=live keeps nothing; set web.mode=record, or leave web.store out")
+    makers = _Makers(settings, builtin)
     names = [_name(one) for one in (settings.search, settings.pages, settings.pictures) if one is not None]
     common: dict[str, Any] = {"undated": undated, "overfetch": settings.overfetch}
     if settings.mode == "replay":
         return WebClient(mode="replay", store=_recorded(settings.store), prefer=names, **common)
     store = None if settings.store is None else Store(settings.store)
-    parts = _Makers(settings, builtin).parts()
-    return WebClient(parts, settings.mode, store, retry_gaps=settings.retry_gaps, **common)
+    return WebClient(makers.parts(), settings.mode, store, retry_gaps=settings.retry_gaps, **common)
 
 
 def _recorded(path: str | None) -> Store:
@@ -106,14 +109,20 @@ def _recorded(path: str | None) -> Store:
 
 
 class _Makers:
-    """Makes the providers that the settings name, each once; pages and pictures share a fetcher."""
+    """Makes the providers that the settings name, each once; pages and pictures share a fetcher.
+
+    Limits and rules are checked even if nobody named needs them.
+    """
 
     def __init__(self, settings: WebSettings, builtin: Mapping[str, Callable[[], Any]]) -> None:
         self._settings = settings
         self._made: dict[str, Any] = {}
         self._builtin = builtin
-        self._known: dict[str, dict[str, Callable[..., Any]]] = {
-            "search": {"serper": self._serper, "searxng": _searxng},
+        self._limits: FetchLimits = construct(FetchLimits, "web.limits", settings.limits)
+        self._rules: Rules = construct(Rules, "web.host_rules", settings.host_rules)
+        self._reading = checked(Extractor, "web.extractor", settings.extractor)
+        self._known: dict[str, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
+            "search": {"serper": _serper, "searxng": _searxng},
             "pages": {"direct": self._direct_pages, "jina": _jina, "wayback": self._wayback},
             "pictures": {"direct": self._direct_pictures},
         }
@@ -131,46 +140,80 @@ class _Makers:
         name, arguments = _name(named), _arguments(named)
         if name in self._builtin:
             if name not in self._made:
-                self._made[name] = self._builtin[name](**arguments)
+                self._made[name] = construct(self._builtin[name], f"web.{part}", arguments)
             return self._made[name]
-        maker = self._known[part].get(name) or _own_class(name, part, [*self._known[part], *self._builtin])
-        if isinstance(arguments.get("rules"), Mapping):
-            arguments["rules"] = _checked(Rules, f"web.{part}.rules", arguments["rules"])
-        return _checked(maker, f"web.{part}", arguments)
+        maker = self._known[part].get(name)
+        if isinstance(arguments.get("rules"), Mapping) or (maker is not None and "rules" in arguments):
+            arguments["rules"] = construct(Rules, f"web.{part}.rules", arguments["rules"])
+        if maker is not None:
+            return maker(arguments)
+        return _own(name, part, arguments, [*self._known[part], *self._builtin])
 
     @cached_property
     def _fetcher(self) -> Fetcher:
-        limits = _checked(FetchLimits, "web.limits", self._settings.limits)
-        rules = _checked(Rules, "web.host_rules", self._settings.host_rules) if self._settings.host_rules else None
-        given = {} if rules is None else {"rules": rules}
-        return Fetcher(limits, allow=tuple(self._settings.allow), **given)
+        allow = tuple(self._settings.allow)
+        if not self._settings.host_rules:
+            return Fetcher(self._limits, allow=allow)
+        return Fetcher(self._limits, self._rules, allow)
 
     @cached_property
     def _extractor(self) -> Extractor:
-        made: Extractor = _checked(Extractor, "web.extractor", self._settings.extractor)
-        return made
+        return Extractor(**self._reading)
 
-    def _serper(self, key_env: str = "SERPER_API_KEY", **arguments: Any) -> SerperProvider:
-        return SerperProvider(secret_from_env(key_env, "web.search.key_env"), key_env=key_env, **arguments)
-
-    def _direct_pages(self) -> DirectPages:
+    def _direct_pages(self, given: Mapping[str, Any]) -> DirectPages:
+        checked(DirectPages, "web.pages", given, ("fetcher", "extractor"))
         return DirectPages(self._fetcher, self._extractor)
 
-    def _wayback(self, **arguments: Any) -> WaybackPages:
-        return WaybackPages(self._fetcher, self._extractor, **arguments)
+    def _wayback(self, given: Mapping[str, Any]) -> WaybackPages:
+        values = checked(WaybackPages, "web.pages", given, ("fetcher", "extractor"))
+        return WaybackPages(self._fetcher, self._extractor, **values)
 
-    def _direct_pictures(self) -> DirectPictures:
+    def _direct_pictures(self, given: Mapping[str, Any]) -> DirectPictures:
+        checked(DirectPictures, "web.pictures", given, ("fetcher",))
         return DirectPictures(self._fetcher)
 
 
-def _searxng(url: str, **arguments: Any) -> SearxngProvider:
-    return SearxngProvider(url, **arguments)
+def _serper(given: Mapping[str, Any]) -> SerperProvider:
+    values = {"key_env": "SERPER_API_KEY", **checked(SerperProvider, "web.search", given, ("api_key",))}
+    return SerperProvider(secret_from_env(values["key_env"], "web.search.key_env"), **values)
 
 
-def _jina(key_env: str | None = None, **arguments: Any) -> JinaPages:
-    if key_env is None:
-        return JinaPages(**arguments)
-    return JinaPages(secret_from_env(key_env, "web.pages.key_env"), key_env=key_env, **arguments)
+def _searxng(given: Mapping[str, Any]) -> SearxngProvider:
+    if "authorization" in given:
+        raise ConfigError(
+            "web.search.authorization would be written to disk with the other settings; name the environment variable that holds "
+            "it in web.search.authorization_env"
+        )
+    named = {**given}
+    variable = named.pop("authorization_env", None)
+    values = checked(SearxngProvider, "web.search", named, ("authorization",))
+    if variable is None:
+        return SearxngProvider(**values)
+    return SearxngProvider(authorization=secret_from_env(str(variable), "web.search.authorization_env"), **values)
+
+
+def _jina(given: Mapping[str, Any]) -> JinaPages:
+    values = checked(JinaPages, "web.pages", {k: v for k, v in given.items() if v is not None}, ("api_key",))
+    key_env = values.get("key_env")
+    return JinaPages(None if key_env is None else secret_from_env(key_env, "web.pages.key_env"), **values)
+
+
+def _own(path: str, part: str, given: Mapping[str, Any], known: Sequence[str]) -> Any:
+    """Makes a provider of somebody's own class, and checks that it can be asked."""
+    maker = _own_class(path, part, known)
+    values = checked(maker, f"web.{part}", given)
+    try:
+        made = maker(**values)
+    except WildenvError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"web.{part}={path} cannot be made: {type(error).__name__}: {error}") from error
+    lacks = [f"{name}()" for name in _METHODS[part] if not callable(getattr(made, name, None))]
+    lacks += [name for name in ("name", "version") if not isinstance(getattr(made, name, None), str)]
+    lacks += [] if isinstance(getattr(made, "local", None), bool) else ["local"]
+    if lacks:
+        raise ConfigError(f"web.{part}={path} lacks {', '.join(lacks)}; see wildenv.web.providers.base for what a provider is")
+    return made
 
 
 def _own_class(path: str, part: str, known: Sequence[str]) -> Callable[..., Any]:
@@ -181,26 +224,19 @@ def _own_class(path: str, part: str, known: Sequence[str]) -> Callable[..., Any]
         found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"web.{part}={path!r} cannot be imported: {error}") from error
+    if not callable(found):
+        raise ConfigError(f"web.{part}={path!r} is no class")
     return found
 
 
 def _name(named: str | Mapping[str, Any]) -> str:
     if isinstance(named, str):
         return named
-    if not isinstance(named.get("name"), str):
-        raise ConfigError(f"a provider is a name, or a mapping with a 'name', not {dict(named)!r}; see web.search and web.pages")
+    if not isinstance(named, Mapping) or not isinstance(named.get("name"), str):
+        raise ConfigError(f"a provider is a name, or a mapping with a 'name', not {named!r}; see web.search and web.pages")
     return str(named["name"])
 
 
 def _arguments(named: str | Mapping[str, Any]) -> dict[str, Any]:
     given = {} if isinstance(named, str) else named
     return {name: value for name, value in given.items() if name != "name"}
-
-
-def _checked(maker: Callable[..., Any], where: str, arguments: Mapping[str, Any]) -> Any:
-    """Calls a maker; an argument it does not have is a wrong setting, an error inside it is not."""
-    try:
-        inspect.signature(maker).bind(**arguments)
-    except TypeError as error:
-        raise ConfigError(f"{where}: {error}") from error
-    return maker(**arguments)

@@ -5,14 +5,16 @@ Counts are of this process and begin at zero with it; they are what the services
 
 from __future__ import annotations
 
-import logging
+import math
 import threading
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from wildenv.construct import is_number
 from wildenv.errors import ConfigError, ProviderError
+from wildenv.secrets import logger
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 
 NEARLY = 0.9
 """Share of a quota at which a warning is logged."""
@@ -62,8 +64,15 @@ class Metered(Protocol):
         ...
 
 
+def checked_price(price: float, setting: str) -> float:
+    """Returns a price; raises `ConfigError`, naming the setting, if it is none."""
+    if not (is_number(price) and 0 <= price < math.inf):
+        raise ConfigError(f"{setting}={price!r} must be 0 or more")
+    return price
+
+
 class Quota:
-    """Credits that may be used; warns once when they are nearly gone. Safe for threads.
+    """Credits that may be used; warns once when they are nearly gone, or the next request may take the last. Safe for threads.
 
     Credits are booked before a request is sent, so that many threads cannot overdraw it together; a request that turns out to
     cost more than one credit can exceed it by the difference.
@@ -78,8 +87,8 @@ class Quota:
     """
 
     def __init__(self, name: str, limit: int | None, setting: str) -> None:
-        if limit is not None and limit < 0:
-            raise ConfigError(f"{setting}={limit} must be 0 or more, or null for no limit")
+        if limit is not None and not (is_number(limit, whole=True) and limit >= 0):
+            raise ConfigError(f"{setting}={limit!r} must be 0 or more, or null for no limit")
         self.name = name
         self.limit = limit
         self.setting = setting
@@ -106,7 +115,9 @@ class Quota:
         with self._lock:
             self._booked -= 1
             self._used += credits
-            warn = self.limit is not None and not self._warned and self._used >= NEARLY * self.limit
+            # A small quota is never nine tenths used before it is gone: what was charged last will be charged again.
+            close = self.limit is not None and (self._used >= NEARLY * self.limit or self._used + credits >= self.limit)
+            warn = close and not self._warned
             self._warned = self._warned or warn
             used = self._used
         if warn:

@@ -19,6 +19,7 @@ from typing import Any
 
 from wildenv.errors import ConfigError, DataError, UsageError, WebError
 from wildenv.folders import make_folder
+from wildenv.secrets import scrubbed
 from wildenv.web.connections import Connections
 from wildenv.web.request import canonical_json, sha256
 from wildenv.web.schema import SCHEMA_VERSION, TABLES, migrate, readable
@@ -122,7 +123,7 @@ class Store:
         return Blob(row[0], row[1])
 
     def put(self, tool: str, key: str, request: Mapping[str, Any], response: Mapping[str, Any], blob: Blob | None = None) -> str:
-        """Writes an entry and its blob in one transaction, over an entry of the same tool and key.
+        """Writes an entry and its blob in one transaction, over an entry of the same tool and key; secrets are replaced.
 
         Returns:
             The digest of the response.
@@ -134,14 +135,14 @@ class Store:
         """
         if response.get("blob") != (None if blob is None else blob.digest):
             raise UsageError(f"the response names blob {response.get('blob')!r}, which is not the blob given with it")
-        text = canonical_json(dict(response))
-        row = Row(tool, key, sha256(text), canonical_json(dict(request)), text)
+        text = canonical_json(scrubbed(response))
+        row = Row(tool, key, sha256(text), canonical_json(scrubbed(request)), text)
         self.write([row], [] if blob is None else [blob])
         return row.digest
 
     def note_gap(self, tool: str, key: str, request: Mapping[str, Any]) -> None:
         """Writes that a request was made and got no answer, unless it has one. Errors as in `put`."""
-        self.write([], [], [Gap(tool, key, canonical_json(dict(request)))])
+        self.write([], [], [Gap(tool, key, canonical_json(scrubbed(request)))])
 
     def has_gap(self, tool: str, key: str) -> bool:
         """Says whether a request was made and got no answer."""

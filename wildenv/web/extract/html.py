@@ -6,7 +6,6 @@ its visible text instead. Scripts are not run, so a page that is made by scripts
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator
 from urllib.parse import urldefrag, urljoin, urlsplit
 
@@ -15,6 +14,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from trafilatura import bare_extraction
 from trafilatura.settings import Document
 
+from wildenv.secrets import logger
 from wildenv.web.extract.charset import decode
 from wildenv.web.extract.published import published
 from wildenv.web.extract.visible import line_of, paragraphs, visible_text
@@ -28,7 +28,7 @@ MOST_COMPARED = 6_000
 
 MOST_LINKS = 50
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 _NEARLY_ALL = 0.8
 """A single block of so much of the visible text is no choice of trafilatura's, and has lost its paragraphs."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import selectors
 import subprocess
@@ -11,9 +10,10 @@ import time
 from typing import IO, Any, cast
 
 from wildenv.errors import DataError
+from wildenv.secrets import logger
 from wildenv.web.extract import frames
 
-_LOG = logging.getLogger("wildenv.web.extract")
+_LOG = logger("wildenv.web.extract")
 _CHUNK = 1 << 16
 _KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV", "TMPDIR", "LANG", "LC_ALL")
 

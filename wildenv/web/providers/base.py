@@ -4,7 +4,7 @@ Methods are called from many threads at once. Results come in rank order. What a
 `wildenv.errors.ProviderError` when the service failed (the episode ends, its reward is not valid), `wildenv.errors.ToolError`
 when what the agent asked for does not exist (recorded once confirmed), `wildenv.errors.Unavailable` when one address cannot
 be had at the moment (never recorded as an answer). The cutoff is passed so that a service can filter on its side; the client
-filters again and does not rely on it.
+filters again and does not rely on it. A key belongs into a `wildenv.secrets.Secret`: then it is replaced in all that is recorded.
 """
 
 from __future__ import annotations

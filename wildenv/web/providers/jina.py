@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from wildenv.errors import ConfigError, ToolError, Unavailable
+from wildenv.errors import ToolError, Unavailable
 from wildenv.secrets import Secret
 from wildenv.web.fields import address, mapping, text, unexpected
 from wildenv.web.guard import Guard, Refused
 from wildenv.web.manners import Rules
 from wildenv.web.results import Link, Page
 from wildenv.web.service import Reply, Service
-from wildenv.web.spending import Spending
+from wildenv.web.spending import Spending, checked_price
 
 _TARGET_STATUS = re.compile(r"Target URL returned error (\d{3})")
 _TARGET_FAILED = {413: "too large", 422: "not opened", 451: "refused"}
@@ -59,10 +59,8 @@ class JinaPages:
         timeout_s: float = 40.0,
         key_env: str = "JINA_API_KEY",
     ) -> None:
-        if not price >= 0:
-            raise ConfigError(f"web.pages.price={price} must be 0 or more")
         self.version = "1" if links else "1 links=no"
-        self._price = price
+        self._price = checked_price(price, "web.pages.price")
         self._guard = Guard()
         headers: dict[str, str | Secret] = {}
         if links:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, TypeVar
 
+from wildenv.construct import is_number
 from wildenv.errors import ConfigError
 from wildenv.secrets import Secret
 from wildenv.web.dates import parse_published
@@ -59,8 +60,10 @@ class SearxngProvider:
             raise ConfigError(f"web.search.language={language!r} must be a code such as 'en' or 'de-DE', or 'all'")
         if safesearch not in (0, 1, 2):
             raise ConfigError(f"web.search.safesearch={safesearch!r} must be 0, 1 or 2")
-        if pages < 1:
-            raise ConfigError(f"web.search.pages={pages} must be at least 1")
+        if not (is_number(pages, whole=True) and pages >= 1):
+            raise ConfigError(f"web.search.pages={pages!r} must be a whole number of at least 1")
+        if isinstance(engines, str):
+            raise ConfigError(f"web.search.engines={engines!r} must be a list of names")
         # What changes the results is part of the cache key; the instance is not, so that a record does not depend on its address.
         named = f" engines={','.join(engines)}" if engines else ""
         self.version = f"1 language={language} safesearch={safesearch} pages={pages}{named}"

@@ -16,7 +16,7 @@ from wildenv.web.fields import address, mapping, query_text, rows, text, unexpec
 from wildenv.web.manners import Rules
 from wildenv.web.results import ImageHit, NewsHit, TextHit
 from wildenv.web.service import Reply, Service
-from wildenv.web.spending import Quota, Spending
+from wildenv.web.spending import Quota, Spending, checked_price
 
 _EARLIEST = date(2000, 1, 1)
 _FEWEST, _MOST = 10, 100
@@ -56,15 +56,13 @@ class SerperProvider:
         timeout_s: float = 15.0,
         key_env: str = "SERPER_API_KEY",
     ) -> None:
-        if not price >= 0:
-            raise ConfigError(f"web.search.price={price} must be 0 or more")
         for setting, value in (("gl", gl), ("hl", hl)):
             if not value.replace("-", "").isalnum():
                 raise ConfigError(f"web.search.{setting}={value!r} must be a code such as 'us' or 'en'")
         # Both change what is found, so they are part of the cache key.
         self.version = f"1 gl={gl} hl={hl}"
         self._common = {"gl": gl, "hl": hl}
-        self._price = price
+        self._price = checked_price(price, "web.search.price")
         self._quota = Quota("serper", quota, "web.search.quota")
         self._service = Service(
             "serper", url, "web.search", {"X-API-KEY": api_key}, key_env, rules, timeout_s, status_of=_status_of
