@@ -19,7 +19,7 @@ from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from wildenv.errors import ConfigError, WildenvError
 
@@ -59,8 +59,11 @@ def plain(config: DictConfig) -> Config:
     """
     try:
         values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except MissingMandatoryValue as error:
+        raise ConfigError(f"{error.full_key} is missing; set {error.full_key}=...") from error
     except OmegaConfBaseException as error:
-        raise ConfigError(f"the config cannot be resolved: {error}") from error
+        # What comes after the first line is about OmegaConf's own types.
+        raise ConfigError(f"{error.full_key or 'the config'} cannot be resolved: {str(error).splitlines()[0]}") from error
     assert isinstance(values, dict)
     return {str(key): value for key, value in values.items()}
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from tests.fakes import FakeJudge, FakeProvider, Script, call, tasks
 from wildenv.check import check_judge, check_policy, check_provider, check_tool
 from wildenv.check.probe import SITE, ProbeProvider
 from wildenv.errors import ProviderError, ToolError
 from wildenv.images import ImageStore
-from wildenv.judges.base import Reference, Submission, Verdict
+from wildenv.judges.base import Drawn, Reference, Submission, Verdict
 from wildenv.messages import image_block, text_block
 from wildenv.tools.base import Arguments, ToolContext, ToolResult, function_schema
 from wildenv.tools.crop_image import CropImage
@@ -165,6 +166,9 @@ BAD_JUDGES: list[tuple[Any, str]] = [
     (_verdict(True), "a float from 0 to 1"),
     (_verdict(reason=" "), "must say why"),
     (_verdict(evidence={"a": object()}), "must be JSON values"),
+    (_verdict(evidence={"ground_truth": ["0" * 64]}), "put the picture there"),
+    (_verdict(parts={"identity": 1}), "Verdict.parts['identity'] must be a float"),
+    (_verdict(parts={"identity": 1.5}), "Verdict.parts['identity'] must be a float"),
     (_judge(lambda self, task, submission: Verdict("j", float(next(self.count) % 2), "x")), "the same submission got"),
     (_verdict(1.0), "without references must not pass"),
 ]
@@ -176,6 +180,27 @@ def test_a_judge_that_breaks_a_rule_is_told_which(judge: Any, says: str) -> None
     with pytest.raises(AssertionError) as broken:
         check_judge(judge, TASK, SUBMISSION)
     assert says in str(broken.value)
+
+
+def test_a_judge_of_pictures_must_survive_that_none_was_drawn_or_it_is_lost() -> None:
+    store = ImageStore()
+    drawn = Drawn(store.put(Image.new("RGB", (8, 8))), "painter-1", 0)
+
+    def careless(self: Any, task: Any, submission: Submission) -> Verdict:
+        if submission.references:
+            submission.store.png(submission.drawn.digest)  # type: ignore[union-attr]
+        return Verdict("j", 0.0, "looked")
+
+    def trusting(self: Any, task: Any, submission: Submission) -> Verdict:
+        if submission.references and submission.drawn is None:
+            raise ValueError("where is it?")
+        return Verdict("j", 0.0, "looked")
+
+    given = Submission("p", SUBMISSION.references, store, drawn=drawn)
+    with pytest.raises(AssertionError, match=r"pixels are lost, .*DataError"):
+        check_judge(_judge(careless), TASK, given)
+    with pytest.raises(AssertionError, match=r"nothing was drawn, .*where is it"):
+        check_judge(_judge(trusting), TASK, given)
 
 
 def test_a_judge_must_survive_lost_pixels() -> None:
@@ -204,6 +229,8 @@ BAD_PROVIDERS: list[tuple[Any, str]] = [
     (_provider(name=""), "provider.name"),
     (_provider(version=2), "provider.version"),
     (_provider(local="yes"), "provider.local"),
+    (_provider(image_search=None), "provider.image_search must be a method"),
+    (type("Half", (), {"name": "half", "version": "1", "local": True})(), "provider.text_search must be a method"),
     (_provider(text_search=_hits()), "text_search('lantern') must return a list and find something"),
     (_provider(text_search=lambda *_: (GOOD_HIT,)), "must return a list"),
     (_provider(text_search=_hits({"title": "t"})), "must return TextHits, not dict"),

@@ -251,11 +251,48 @@ def test_a_killed_run_resumes(tmp_path: Path) -> None:
     assert [e.digest() for e in _read(tmp_path)] == [e.digest() for e in _read(tmp_path / "straight")]
 
 
-def test_the_progress_bar_can_be_switched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_told_without_a_terminal_and_can_be_switched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     _roll(tmp_path / "a", ids=IDS[:2], progress=True, description="collecting")
-    assert "collecting: 100%" in capsys.readouterr().err
+    assert capsys.readouterr().err == "", "there is no terminal, and it was done soon"
+    monkeypatch.setattr("wildenv.progress.PAUSE_S", 0.0)
+    _roll(tmp_path / "a", ids=IDS[:3], progress=True, description="collecting")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("collecting: 2/3 ep in 00:00"), "what an earlier run did is done"
+    assert lines[-1].startswith("collecting: 3/3 ep in 00:00")
     _roll(tmp_path / "b", ids=IDS[:2], progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_an_act_that_is_not_async_is_told_how_to_be(tmp_path: Path) -> None:
+    class Blocking(Searcher):
+        def act(self, observation: Observation) -> Any:  # type: ignore[override]
+            return "now"
+
+    summary = _roll(tmp_path, Blocking, IDS[:1])
+    assert summary.failures[0][1].startswith("policy: TypeError: act must be async")
+    assert summary.failures[0][1].endswith("write `async def act`")
+
+
+def test_one_run_at_a_time_writes_a_folder(tmp_path: Path) -> None:
+    """Also while the other one is killed and has left what it wrote."""
+    script = (
+        "import sys, time\nfrom wildenv.lock import only_writer\n"
+        "with only_writer(sys.argv[1]):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    folder = tmp_path / "eps"
+    other = subprocess.Popen([sys.executable, "-c", script, str(folder)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(ConfigError, match=r"another run is writing folder=.*eps; wait for it to end, or name another folder"):
+            _roll(folder, ids=IDS[:1])
+        assert not (folder / ROWS).exists()
+    finally:
+        other.kill()
+        other.communicate(timeout=10)
+    assert _roll(folder, ids=IDS[:1]).rolled == 1
 
 
 def test_a_policy_may_bring_its_own_system_prompt(tmp_path: Path) -> None:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tqdm import tqdm
-
 from wildenv.env import WildEnv
 from wildenv.episode import INFRASTRUCTURE, ROWS, Episode, EpisodeWriter, read_episodes
 from wildenv.errors import ConfigError, InfrastructureError
+from wildenv.lock import only_writer
 from wildenv.policy import Policy
+from wildenv.progress import progress_bar
 
 _LOOKED_AT = 20
 
@@ -97,65 +98,71 @@ async def rollout(
         resume: Keep what the folder holds already and roll only missing and failed episodes; without it the folder must be
             empty.
         name: Name of the policy in the records; its class by default.
-        progress: Whether to draw a progress bar.
+        progress: Whether to say how far it is, on standard error.
         description: Its label.
 
     Raises:
-        ConfigError: If a setting is out of range, the folder cannot be written, it holds episodes and `resume` is off, or it
-            holds episodes of another policy or web.
+        ConfigError: If a setting is out of range, the folder cannot be written, it holds episodes and `resume` is off, it
+            holds episodes of another policy or web, or another run is writing it.
         InfrastructureError: If more than `max_failed` of the episodes failed; the message gives the last reason.
     """
     if concurrency < 1:
         raise ConfigError(f"concurrency={concurrency} must be at least 1")
     if deadline_s is not None and not deadline_s > 0:
         raise ConfigError(f"deadline_s={deadline_s} must be above 0; null sets no limit")
-    writer = EpisodeWriter(folder)
-    env, policies = make_env(), [make_policy()]
-    name = name or type(policies[0]).__name__
-    done = _finished(writer.folder, resume, name, env.web.digest)
-    wanted = list(dict.fromkeys(task_ids))
-    todo = [task_id for task_id in wanted if (task_id, episode_seed(seed, task_id)) not in done]
-    summary = RolloutSummary(kept=len(wanted) - len(todo))
-    slots = [_Slot(env), *(_Slot(make_env()) for _ in range(min(concurrency, len(todo)) - 1))]
-    bar = tqdm(total=len(todo), desc=description, unit="ep", disable=not progress)
-    free, writing = asyncio.Semaphore(len(slots)), asyncio.Lock()
+    with only_writer(folder):
+        writer = EpisodeWriter(folder)
+        env, policies = make_env(), [make_policy()]
+        name = name or type(policies[0]).__name__
+        done = _finished(writer.folder, resume, name, env.web.digest)
+        wanted = list(dict.fromkeys(task_ids))
+        todo = [task_id for task_id in wanted if (task_id, episode_seed(seed, task_id)) not in done]
+        summary = RolloutSummary(kept=len(wanted) - len(todo))
+        slots = [_Slot(env), *(_Slot(make_env()) for _ in range(min(concurrency, len(todo)) - 1))]
+        bar = progress_bar(description, len(wanted), "ep", done=summary.kept, hidden=not progress)
+        free, writing = asyncio.Semaphore(len(slots)), asyncio.Lock()
 
-    async def one(task_id: str) -> None:
-        slot = slots.pop()
+        async def one(task_id: str) -> None:
+            slot = slots.pop()
+            try:
+                policy = policies.pop() if policies else make_policy()
+                episode = await _play(slot, policy, task_id, episode_seed(seed, task_id), deadline_s, name)
+                async with writing:
+                    await asyncio.to_thread(writer.append, episode, slot.env.store)
+            finally:
+                if slot.stuck:
+                    slot.threads.shutdown(wait=False)
+                    slot = _Slot(make_env())
+                slots.append(slot)
+                free.release()
+            _count(summary, episode, max_failed)
+            bar.update()
+
         try:
-            policy = policies.pop() if policies else make_policy()
-            episode = await _play(slot, policy, task_id, episode_seed(seed, task_id), deadline_s, name)
-            async with writing:
-                await asyncio.to_thread(writer.append, episode, slot.env.store)
+            async with asyncio.TaskGroup() as group:
+                for task_id in todo:
+                    await free.acquire()
+                    group.create_task(one(task_id))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
         finally:
-            if slot.stuck:
+            bar.close()
+            for slot in slots:
                 slot.threads.shutdown(wait=False)
-                slot = _Slot(make_env())
-            slots.append(slot)
-            free.release()
-        summary.rolled += 1
-        summary.end_reasons[episode.end_reason] += 1
-        if episode.failure is not None:
-            summary.failures.append((task_id, f"{episode.end_reason}: {episode.failure}"))
-            if max_failed is not None and summary.rolled >= _LOOKED_AT and len(summary.failures) > max_failed * summary.rolled:
-                raise InfrastructureError(
-                    f"{len(summary.failures)} of {summary.rolled} episodes failed, more than max_failed={max_failed}; the last: "
-                    f"{summary.failures[-1][1]}"
-                )
-        bar.update()
+        return summary
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for task_id in todo:
-                await free.acquire()
-                group.create_task(one(task_id))
-    except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
-    finally:
-        bar.close()
-        for slot in slots:
-            slot.threads.shutdown(wait=False)
-    return summary
+
+def _count(summary: RolloutSummary, episode: Episode, max_failed: float | None) -> None:
+    summary.rolled += 1
+    summary.end_reasons[episode.end_reason] += 1
+    if episode.failure is None:
+        return
+    summary.failures.append((episode.task_id, f"{episode.end_reason}: {episode.failure}"))
+    if max_failed is not None and summary.rolled >= _LOOKED_AT and len(summary.failures) > max_failed * summary.rolled:
+        raise InfrastructureError(
+            f"{len(summary.failures)} of {summary.rolled} episodes failed, more than max_failed={max_failed}; the last: "
+            f"{summary.failures[-1][1]}"
+        )
 
 
 @dataclass(slots=True)
@@ -178,7 +185,11 @@ async def _play(slot: _Slot, policy: Policy, task_id: str, seed: int, deadline_s
                 try:
                     if not started:
                         policy.reset(env.task_prompt, env.tools_schema(), seed)
-                    started, action = True, await policy.act(observation)
+                    started = True
+                    turn = policy.act(observation)
+                    if not inspect.isawaitable(turn):
+                        raise TypeError("act must be async, so that many episodes are played at once; write `async def act`")
+                    action = await turn
                 except (Exception, asyncio.CancelledError) as error:
                     # A policy may raise anything; it becomes the recorded failure.
                     current = asyncio.current_task()

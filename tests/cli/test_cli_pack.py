@@ -14,6 +14,7 @@ import pytest
 from wildenv.cli.main import main
 from wildenv.cli.output import say_table, shortened, size
 from wildenv.web.pack import export_pack, pack_digest
+from wildenv.web.pack_list import describe
 from wildenv.web.request import WebRequest
 from wildenv.web.store import Blob, Store
 
@@ -125,9 +126,9 @@ def test_merge_lists_conflicts(files: Path, run: Run) -> None:
     assert f"m.pack: 4 entries, 1 gap (0 closed), content digest {pack_digest('m.pack')}" in out
     code, out, err = run("pack", "merge", "a.pack", "b.pack", "--out", "n.pack", "--prefer", "fail")
     assert (code, out) == (2, "")
-    assert "1 requests have different answers" in err
+    assert "1 request has different answers" in err
     assert not Path("n.pack").exists()
-    _, out, _ = run("pack", "merge", "a.pack", "b.pack", "--out", "m.pack", "--json")
+    _, out, _ = run("pack", "merge", "a.pack", "b.pack", "--out", "m.pack", "--json", "--force")
     assert json.loads(out)["conflicts"][0]["kept"] == "a.pack"
 
 
@@ -224,6 +225,112 @@ def test_the_module_runs_and_survives_a_closed_pipe(files: Path) -> None:
     closed = subprocess.run(command, env=environment, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(writing)
     assert (closed.returncode, closed.stderr) == (0, "")
+
+
+def test_nothing_is_lost_under_an_output(files: Path, run: Run) -> None:
+    """What is no pack and what is read from is never replaced, a pack only if it is asked for."""
+    (files / "requests.jsonl").write_text('{"tool": "fetch_image", "url": "https://x.example/i.png"}\n')
+    (files / "empty").touch()
+    (files / "web_extension").mkdir()
+    (files / "web_extension" / "manifest.json").write_text('{"manifest_version": 3}')
+    run("pack", "push", "a.pack", "me/lanterns", "--folder", "shared", "--dry-run")
+    before = {path: path.read_bytes() for path in files.rglob("*") if path.is_file()}
+    for arguments, says in (
+        (["export", "a.sqlite", "requests.jsonl"], "requests.jsonl is there and is no pack"),
+        (["export", "a.sqlite", "empty"], "empty is there and is no pack"),
+        (["export", "a.sqlite", "b.sqlite"], "b.sqlite is there and is no pack"),
+        (["export", "a.sqlite", "a.sqlite"], "a.sqlite is what the pack is made of"),
+        (["export", "a.sqlite", "b.pack"], "b.pack is there already; give the pack another path, or give --force"),
+        (["merge", "a.pack", "b.pack", "--out", "a.pack"], "a.pack is what the pack is made of"),
+        (["merge", "a.sqlite", "b.pack", "--out", "a.pack"], "a.pack is there already"),
+        (["merge", "a.pack", "b.pack", "--out", "requests.jsonl"], "is no pack"),
+        (["pull", "shared", "--out", "shared/web.pack"], "shared/web.pack is what the pack is made of"),
+        (["pull", "shared", "--out", "requests.jsonl"], "is no pack"),
+        (["pull", "shared", "--out", "b.pack"], "b.pack is there already"),
+        (["push", "a.pack", "me/x", "--folder", "web_extension", "--dry-run"], "is there and is no manifest of a pack"),
+    ):
+        for force in ([], ["--force"]) if "already" not in says and "push" not in arguments else ([],):
+            code, out, err = run("pack", *arguments, *force)
+            assert (code, out) == (2, ""), arguments
+            assert says in err
+    after = {path: path.read_bytes() for path in before}
+    assert after == before
+    assert run("pack", "export", "a.sqlite", "b.pack", "--force")[0] == 0
+    assert pack_digest("b.pack") == pack_digest("a.pack")
+
+
+def test_settings_of_a_pack_command_are_checked(files: Path, run: Run) -> None:
+    for command in (["list", "a.pack"], ["diff", "a.pack", "b.pack"], ["merge", "a.pack", "b.pack", "--out", "m.pack"]):
+        code, _, err = run("pack", *command, "--limit", "-1")
+        assert (code, err) == (2, "wildenv: --limit -1 must be at least 0\n")
+    code, _, err = run("pack", "push", "a.pack", "lanterns", "--folder", "f", "--dry-run")
+    assert (code, "write OWNER/NAME" in err, Path("f").exists()) == (2, True, False)
+    code, _, err = run("pack", "diff", "a.pack", "./a.pack")
+    assert (code, err) == (2, "wildenv: a.pack and ./a.pack are the same file; name two\n")
+
+
+def test_a_folder_for_sharing_is_read_like_a_pack(files: Path, run: Run) -> None:
+    run("pack", "push", "a.pack", "me/lanterns", "--folder", "shared", "--dry-run")
+    assert "shared/web.pack: 3 entries" in run("pack", "stats", "shared")[1]
+    assert run("pack", "list", "shared")[1].splitlines()[-1] == "4 requests"
+    assert run("pack", "diff", "shared", "b.pack")[0] == 1
+    assert run("pack", "merge", "shared", "b.pack", "--out", "m.pack")[0] == 0
+
+
+def test_errors_speak_the_language_of_the_command(files: Path, run: Run) -> None:
+    for arguments, says in (
+        (["pack", "verify", "a.sqlite"], "a.sqlite is a store, not a pack; make a pack of it with wildenv pack export\n"),
+        (["pack", "stats", "nothing"], "nothing does not exist; record it first with wildenv record\n"),
+        (["pack", "import", "nothing", "x.sqlite"], "there is no pack at nothing; name the pack file\n"),
+        (["pack", "import", "a.pack", "b.pack"], "b.pack is a pack, which is never written to; use wildenv replay, or import"),
+        (["pack", "merge", "a.pack", "b.pack", "--out", "m", "--prefer", "fail"], "Choose --prefer first or --prefer last"),
+        (["replay", "eps", "--web", "a.pack", "--tasks", "nothing.txt"], "no episodes there"),
+    ):
+        _, out, err = run(*arguments)
+        assert says in out + err, (arguments, out + err)
+        assert "web." not in (out + err).replace("wildenv.", "")
+
+
+@pytest.mark.parametrize(("arguments", "usage"), [([], "usage: wildenv [-h]"), (["pack"], "usage: wildenv pack [-h]")])
+def test_a_group_alone_prints_its_help(arguments: list[str], usage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    said = capsys.readouterr().err
+    assert (end.value.code, said.startswith(usage), "pack" in said) == (2, True, True)
+
+
+def test_an_unknown_option_shows_the_usage_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["pack", "stats", "a.pack", "--nosuch"])
+    said = capsys.readouterr().err
+    assert (end.value.code, said.startswith("usage: wildenv pack stats")) == (2, True)
+    assert said.splitlines()[-1] == "wildenv pack stats: error: there is no such option or argument: --nosuch"
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert (end.value.code, capsys.readouterr().out.startswith("wildenv ")) == (0, True)
+
+
+@pytest.mark.parametrize("way", ["module", "script"])
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path: Path, way: str) -> None:
+    (tmp_path / "gymnasium.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(30)\n")
+    script = tmp_path / "wildenv_script" / "wildenv"
+    script.parent.mkdir()
+    script.write_text("from wildenv.cli.main import main\nmain()\n")
+    root = str(Path(__file__).parents[2])
+    command = [sys.executable, "-m", "wildenv"] if way == "module" else [sys.executable, str(script)]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"}
+    done = subprocess.run([*command, "--help"], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=25)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "wildenv: stopped\n")
+
+
+def test_answers_are_counted_in_words() -> None:
+    assert describe({"results": [1]}) == "1 result"
+    assert describe({"results": []}) == "0 results"
+    assert describe({"page": {"text": "x"}}) == "page of 1 character"
+    assert describe({"said": "xy"}) == "2 characters said"
 
 
 def test_tables_and_sizes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from wildenv.cli.options import nested
 from wildenv.cli.warm import read_requests
 from wildenv.episode import LatestEpisodes
 from wildenv.errors import ConfigError, DataError
+from wildenv.lock import only_writer
+from wildenv.models.chat import ChatModel
 from wildenv.web.pack import open_pack, pack_digest, verify_pack
 from wildenv.web.store import Store
 
@@ -70,6 +73,28 @@ class Service:
 
 class Pages(Service):
     name = "pages"
+
+
+class Raising(Service):
+    def text_search(self, query, limit, cutoff):
+        if query == "lamp":
+            raise ValueError("a field I did not expect")
+        return super().text_search(query, limit, cutoff)
+
+
+class Half:
+    name, local = "half", False
+
+    def text_search(self, query, limit, cutoff):
+        return []
+
+
+class Blocking:
+    def reset(self, task_prompt, tools, seed=0):
+        pass
+
+    def act(self, observation):
+        return "no"
 
 
 class Fetching:
@@ -169,6 +194,42 @@ def test_a_list_is_recorded_once_and_exported(tmp_path: Path, run: Run) -> None:
         assert store.content_digest(["text_search"])
 
 
+def test_gaps_are_told_with_what_closes_them(tmp_path: Path, run: Run) -> None:
+    path = requests(tmp_path / "r.jsonl", {"tool": "fetch_page", "url": "https://a.example/down", "cutoff": None})
+    said = [run("record", *asking(), "--requests", path, "--store", "web.sqlite")[1] for _ in range(2)]
+    assert ["--retry-gaps" in out for out in said] == [False, True]
+
+
+def test_the_example_of_every_tool_is_a_request(tmp_path: Path) -> None:
+    shown = subprocess.run([sys.executable, "-m", "wildenv", "record", "--help"], cwd=ROOT, capture_output=True, text=True).stdout
+    rows = re.findall(r'\{"tool".*?\}', shown)
+    (tmp_path / "r.jsonl").write_text("\n".join(rows))
+    assert {one.tool for one in read_requests(tmp_path / "r.jsonl")} == {
+        "text_search",
+        "fetch_page",
+        "news_search",
+        "fetch_image",
+    }
+
+
+def test_all_environments_share_one_reader(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    make = ChatModel.from_config.__func__  # type: ignore[attr-defined]
+
+    def counted(cls: Any, *args: Any, **kwargs: Any) -> ChatModel:
+        made.append(kwargs["setting"])
+        found: ChatModel = make(cls, *args, **kwargs)
+        return found
+
+    monkeypatch.setattr(ChatModel, "from_config", classmethod(counted))
+    play = ["record", *WORLD, "--policy", "mine_record.Policy", "--tasks", "miniweb:test", "--limit", 3, "--concurrency", 3]
+    reader = '{"model": "m", "base_url": "http://127.0.0.1:1/v1"}'
+    code, _, err = run(*play, "--episodes", "eps", "--store", "web.sqlite", "--env", f"reader={reader}")
+    assert code == 0, err
+    assert made == ["env.reader"]
+    assert json.loads(Path("eps/recipe.json").read_text())["env"]["reader"] == json.loads(reader)
+
+
 def test_what_it_cost_is_said(tmp_path: Path, run: Run) -> None:
     path = requests(tmp_path / "r.jsonl", *LIST[:4])
     _, out, _ = run("record", *asking(), "--requests", path, "--store", "web.sqlite")
@@ -190,7 +251,7 @@ def test_a_failing_service_is_counted_and_nothing_of_it_kept(tmp_path: Path, run
     code, out, _ = run("record", *broken, "--requests", path, "--store", "web.sqlite")
     assert code == 1
     assert "3 requests: 1 answered, 0 with nothing to show, 2 failed" in out
-    assert "failed: text_search lantern: the service is out of order" in out
+    assert "failed: line 1: text_search lantern: the service is out of order; wait, or set --search" in out
     assert "http 503 2" in out
     with Store("web.sqlite", read_only=True) as store:
         assert store.counts() == {"fetch_page": 1}
@@ -271,11 +332,30 @@ def test_pages_that_are_down_late_or_missing_replay_as_they_were(tmp_path: Path,
         (["--requests", "empty.jsonl"], "there is no request in it"),
         (["--requests", "r.jsonl", "--concurrency", "0"], "--concurrency 0 must be at least 1"),
         (["--requests", "r.jsonl", "--max-failed", "2"], "--max-failed 2.0 must be from 0 to 1"),
-        (["--requests", "r.jsonl", "--set", "nonsense=1"], "web.nonsense"),
+        (["--requests", "r.jsonl", "--set", "nonsense=1"], "--set nonsense is no setting; there are mode, --store, --search"),
         (["--requests", "r.jsonl", "--set", "mode=live"], "--set mode=...: use --refresh, --store or --retry-gaps"),
         (["--requests", "r.jsonl", "--set", "overfetch"], "--set overfetch: write NAME=VALUE"),
         (["--requests", "r.jsonl", "--search", "no.such.module.X"], "no.such.module"),
         (["--requests", "r.jsonl", "--env", "undated=drop"], "use --undated instead"),
+        (["--requests", "r.jsonl", "--set", "overfetch=many"], "--set overfetch='many' must be a whole number"),
+        (["--requests", "r.jsonl", "--set", "limits.totl_s=3"], "--set limits.totl_s is no setting; there are limits.page_bytes"),
+        (["--requests", "r.jsonl", "--set", "search=5"], "a provider is a name"),
+        (["--requests", "r.jsonl", "--search", "searxng"], "--set search.url is missing"),
+        (["--requests", "r.jsonl", "--search", "mine_record.Half"], "--search=mine_record.Half lacks image_search(), version"),
+        (["--requests", "r.jsonl", "--world", "sed=3"], "--world sed is no setting; there are seed, events"),
+        (["--requests", "r.jsonl", "--env", "nosuch=3"], "--env nosuch=...: there is no such argument; there are image_dir, "),
+        (["--requests", "r.jsonl", "--env", "reward=null"], "--env goes with --policy"),
+        (["--requests", "r.jsonl", "--policy-arg", "x=1"], "--policy-arg goes with --policy"),
+        (["--requests", "r.jsonl", "--limit", "3"], "--limit goes with --policy"),
+        (["--requests", "r.jsonl", "--seed", "0"], "--seed goes with --policy"),
+        (["--requests", "r.jsonl", "--deadline-s", "-1"], "--deadline-s -1.0 must be a number of seconds above 0"),
+        (["--requests", "r.jsonl", "--deadline-s", "nan"], "--deadline-s nan must be"),
+        (["--requests", "r.jsonl", "--pack", "web.sqlite"], "--store and --pack are both web.sqlite"),
+        (["--requests", "r.jsonl", "--pack", "r.jsonl"], "r.jsonl is there and is no pack"),
+        (
+            ["--policy", "mine_record.Blocking", "--tasks", "miniweb:test", "--episodes", "e"],
+            "act must be async, so that many episodes are played at once; write `async def act`",
+        ),
         (["--policy", "mine_record.Policy"], "--policy needs --tasks and --episodes"),
         (["--policy", "nodots", "--tasks", "miniweb:test", "--episodes", "e"], "write the dotted path of a class"),
         (
@@ -304,6 +384,84 @@ def test_wrong_settings_are_named_before_anything_is_asked(tmp_path: Path, run: 
     assert err.startswith("wildenv: ")
 
 
+def test_one_request_that_cannot_be_asked_does_not_stop_the_others(tmp_path: Path, run: Run) -> None:
+    news = {"tool": "news_search", "query": "lantern", "day": "2026-07-04"}
+    path = requests(tmp_path / "r.jsonl", LIST[0], news, {**LIST[0], "query": "lamp"}, LIST[4])
+    settings = ["--search=mine_record.Raising", "--pages=mine_record.Pages", "--pictures=mine_record.Pages"]
+    code, out, err = run("record", *settings, "--requests", path, "--store", "web.sqlite", "--pack", "web.pack", "--json")
+    assert code == 1, err
+    failed = sorted(json.loads(out)["failed"], key=lambda one: one["line"])
+    assert [(one["line"], one["tool"], one["text"]) for one in failed] == [
+        (3, "news_search", "lantern"),
+        (5, "text_search", "lamp"),
+    ]
+    assert "has no news search" in failed[0]["reason"]
+    assert failed[1]["reason"] == "ValueError: a field I did not expect"
+    assert verify_pack("web.pack").entries == {"fetch_page": 1, "text_search": 1}
+    _, out, _ = run("record", *settings, "--requests", path, "--store", "web.sqlite")
+    assert "failed: line 3: news_search lantern: --search=service has no news search; set --search to a provider" in out
+
+
+def test_a_provider_that_raises_what_it_should_not_ends_episodes_not_the_run(run: Run) -> None:
+    web = ["--search=mine_record.Raising", "--pages=mine_record.Pages", "--pictures=mine_record.Pages"]
+    play = ["--policy", "mine_record.Policy", "--policy-arg", "words=lamp", "--tasks", "miniweb:test", "--limit", "1"]
+    code, out, err = run("record", *web, *play, "--episodes", "eps", "--store", "web.sqlite", "--world", "events=120")
+    assert (code, "ValueError: a field I did not expect" in out) == (1, True), err
+
+
+def test_a_pack_of_an_earlier_run_grows_and_no_other_is_replaced(tmp_path: Path, run: Run) -> None:
+    first = requests(tmp_path / "first.jsonl", LIST[0])
+    both = requests(tmp_path / "both.jsonl", LIST[0], {**LIST[0], "query": "lamp"})
+    assert run("record", *asking(), "--requests", first, "--store", "web.sqlite", "--pack", "web.pack")[0] == 0
+    before = pack_digest("web.pack")
+    assert run("record", *asking(), "--requests", both, "--store", "web.sqlite", "--pack", "web.pack")[0] == 0
+    grown = pack_digest("web.pack")
+    assert grown != before
+    other = ["record", *asking(), "--requests", first, "--store", "other.sqlite", "--pack", "web.pack"]
+    code, _, err = run(*other)
+    assert (code, "web.pack is there already; give the pack another path, or give --force" in err) == (2, True)
+    assert not Path("other.sqlite").exists(), "nothing was asked"
+    assert pack_digest("web.pack") == grown
+    refresh = ["record", *asking(), "--requests", first, "--store", "web.sqlite", "--pack", "web.pack", "--refresh"]
+    assert run(*refresh)[0] == 2
+    assert run(*refresh, "--force")[0] == 0
+    assert run(*other, "--force")[0] == 0
+    assert pack_digest("web.pack") == before
+
+
+def test_classes_are_looked_for_in_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine_here.py").write_text(SERVICE)
+    path = requests(tmp_path / "r.jsonl", LIST[0])
+    parts = ["--search=mine_here.Service", "--pages=mine_here.Pages", "--pictures=mine_here.Pages"]
+    script = "import sys; sys.path.pop(0)\nfrom wildenv.cli.main import main\nsys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, "record", *parts, "--requests", str(path), "--store", "web.sqlite"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.startswith("1 request: 1 answered")) == (0, True), done.stderr
+
+
+def test_what_the_web_was_asked_for_is_kept_beside_the_episodes(run: Run) -> None:
+    play = ["record", *WORLD, "--policy", "mine_record.Policy", "--tasks", "miniweb:test", "--episodes", "eps"]
+    assert run(*play, "--limit", 1, "--store", "web.sqlite")[0] == 0
+    assert run(*play, "--limit", 2, "--store", "web.sqlite")[0] == 0
+    first, second = (json.loads(line) for line in Path("eps/web.jsonl").read_text().splitlines())
+    assert first["usage"]["text_search"]["calls"] == 1
+    assert second["mode"] == "record"
+
+
+def test_two_recordings_do_not_write_one_folder(tmp_path: Path, run: Run) -> None:
+    play = ["record", *WORLD, "--policy", "mine_record.Policy", "--tasks", "miniweb:test", "--episodes", "eps", "--limit", 1]
+    with only_writer(tmp_path / "eps"):
+        script = "import sys\nfrom wildenv.cli.main import main\nsys.exit(main(sys.argv[1:]))"
+        command = [sys.executable, "-c", script, *map(str, play), "--store", "web.sqlite"]
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "another run is writing --episodes=eps; wait for it to end, or name another folder" in done.stderr
+    assert not Path("eps/recipe.json").exists()
+    assert run(*play, "--store", "web.sqlite")[0] == 0
+
+
 def test_somebody_must_search(tmp_path: Path, run: Run) -> None:
     path = requests(tmp_path / "r.jsonl", LIST[0])
     for more in ([], ["--set", "search.gl=de"]):
@@ -321,7 +479,9 @@ def test_somebody_must_search(tmp_path: Path, run: Run) -> None:
         ('{"tool": "text_search", "query": "x", "cutoff": null, "url": "y"}', r"unknown fields \['url'\]"),
         ('{"tool": "text_search", "query": " ", "cutoff": null}', "'query' must be a text that is not empty"),
         ('{"tool": "fetch_page", "url": 5, "cutoff": null}', "'url' must be a text"),
-        ('{"tool": "text_search", "query": "x", "cutoff": "4 July"}', "Invalid isoformat"),
+        ('{"tool": "text_search", "query": "x", "cutoff": "4 July"}', "line 2: 'cutoff': '4 July' is no date; write YYYY-MM-DD"),
+        ('{"tool": "text_search", "query": "x", "cutoff": "20260704"}', "write YYYY-MM-DD"),
+        ('{"tool": "text_search", "query": "x", "cutoff": 20260704}', "'cutoff' is 20260704; write a date"),
         ('{"tool": "news_search", "query": "x", "day": null}', "line 2"),
         ('{"tool": "text_search", "query": "x", "cutoff": null, "k": 0}', "'k' must be a whole number"),
         ('{"tool": "text_search", "query": "x", "cutoff": null, "k": true}', "'k' must be a whole number"),

@@ -5,16 +5,25 @@ from __future__ import annotations
 import inspect
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from wildenv.aio import run_sync
 from wildenv.check.rule import is_json, require
 from wildenv.images import ImageStore
-from wildenv.judges.base import Reference, SearchJudge, Submission, Verdict
+from wildenv.judges.base import Judge, Reference, Submission, Verdict
 from wildenv.task import Task
 
+LOST = "0" * 64
+"""The digest of no picture."""
 
-def check_judge(judge: SearchJudge, task: Task, submission: Submission) -> None:
-    """Checks a judge with a submission that it can judge. A judge that asks a service is asked up to six times.
+
+def check_judge(judge: Judge, task: Task, submission: Submission) -> None:
+    """Checks a judge with a submission that it can judge. A judge that asks a service is asked up to seven times.
+
+    Args:
+        judge: The judge.
+        task: A task it can judge.
+        submission: An answer to it, with `drawn` if the judge looks at what a generator made.
 
     Raises:
         AssertionError: At the first rule that is broken.
@@ -27,10 +36,12 @@ def check_judge(judge: SearchJudge, task: Task, submission: Submission) -> None:
     verdict = _verdict(judge, task, submission, "a submission it can judge")
     _repeats_itself(judge, task, submission, verdict)
     _fails_an_empty_submission(judge, task)
-    _survives_lost_pixels(judge, task)
+    _survives_lost_pixels(judge, task, submission)
+    if submission.drawn is not None:
+        _verdict(judge, task, replace(submission, drawn=None), "a submission of which nothing was drawn")
 
 
-def _verdict(judge: SearchJudge, task: Task, submission: Submission, what: str) -> Verdict:
+def _verdict(judge: Judge, task: Task, submission: Submission, what: str) -> Verdict:
     try:
         verdict = run_sync(judge.judge(task, submission))
     except Exception as error:
@@ -40,17 +51,27 @@ def _verdict(judge: SearchJudge, task: Task, submission: Submission, what: str) 
         ) from error
     require(isinstance(verdict, Verdict), f"given {what}, the judge must return a Verdict, not {type(verdict).__name__}")
     require(verdict.judge == judge.id, f"Verdict.judge is {verdict.judge!r} and judge.id {judge.id!r}; they must be the same")
-    value = verdict.value
     require(
-        value is None or (isinstance(value, float) and math.isfinite(value) and 0 <= value <= 1),
-        f"Verdict.value must be a float from 0 to 1, or None for unscored, not {value!r}",
+        _is_score(verdict.value),
+        f"Verdict.value must be a float from 0 to 1, or None for unscored, not {verdict.value!r}",
     )
+    for name, part in verdict.parts.items():
+        require(_is_score(part), f"Verdict.parts[{name!r}] must be a float from 0 to 1, or None for unscored, not {part!r}")
     require(isinstance(verdict.reason, str) and verdict.reason.strip(), "Verdict.reason must say why, in a sentence")
     require(is_json(verdict.to_dict()), "Verdict.evidence and Verdict.usage must be JSON values: verdicts are kept in episodes")
+    for digest in verdict.evidence.get("ground_truth", []):
+        require(
+            digest in submission.store,
+            f"Verdict.evidence['ground_truth'] names {str(digest)[:12]}, which is not in submission.store: put the picture there",
+        )
     return verdict
 
 
-def _repeats_itself(judge: SearchJudge, task: Task, submission: Submission, verdict: Verdict) -> None:
+def _is_score(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isfinite(value) and 0 <= value <= 1)
+
+
+def _repeats_itself(judge: Judge, task: Task, submission: Submission, verdict: Verdict) -> None:
     with ThreadPoolExecutor(max_workers=3) as threads:
         futures = [threads.submit(_verdict, judge, task, submission, "a submission it can judge") for _ in range(3)]
         values = [future.result().value for future in futures]
@@ -61,11 +82,12 @@ def _repeats_itself(judge: SearchJudge, task: Task, submission: Submission, verd
     )
 
 
-def _fails_an_empty_submission(judge: SearchJudge, task: Task) -> None:
+def _fails_an_empty_submission(judge: Judge, task: Task) -> None:
     verdict = _verdict(judge, task, Submission("a prompt", (), ImageStore()), "no references")
     require(not verdict.value, "a submission without references must not pass")
 
 
-def _survives_lost_pixels(judge: SearchJudge, task: Task) -> None:
-    lost = Reference("IMG_001", "0" * 64, "0" * 64, "https://nowhere.invalid/lost.png")
-    _verdict(judge, task, Submission("a prompt", (lost,), ImageStore()), "a reference whose pixels are lost")
+def _survives_lost_pixels(judge: Judge, task: Task, submission: Submission) -> None:
+    lost = Reference("IMG_001", LOST, LOST, "https://nowhere.invalid/lost.png")
+    drawn = None if submission.drawn is None else replace(submission.drawn, digest=LOST)
+    _verdict(judge, task, Submission("a prompt", (lost,), ImageStore(), drawn=drawn), "a reference whose pixels are lost")

@@ -23,6 +23,11 @@ def check_provider(provider: Provider, query: str = "lantern") -> None:
         value = getattr(provider, name, None)
         require(isinstance(value, str) and value, f"provider.{name} must be a non-empty string: it is part of the cache key")
     require(isinstance(getattr(provider, "local", None), bool), "provider.local must be True or False")
+    for name in ("text_search", "image_search", "fetch_page", "fetch_image"):
+        require(
+            callable(getattr(provider, name, None)),
+            f"provider.{name} must be a method: what is checked here is a provider of the whole web",
+        )
     texts = _finds("text_search", provider.text_search, TextHit, query)
     images = _finds("image_search", provider.image_search, ImageHit, query)
     _fetches_pages(provider, texts)

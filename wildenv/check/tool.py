@@ -10,11 +10,11 @@ from typing import Any
 from wildenv.budget import Budget, Limits
 from wildenv.check.probe import SITE, TASK, ProbeProvider
 from wildenv.check.rule import is_json, require
+from wildenv.disarm import disarm
 from wildenv.errors import InfrastructureError, ToolError
 from wildenv.images import Gallery, ImageStore, PixelPolicy, decode
 from wildenv.messages import ANSWER
 from wildenv.tools.base import Tool, ToolContext, ToolResult
-from wildenv.tools.fence import disarm
 from wildenv.web.client import WebClient
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

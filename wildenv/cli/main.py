@@ -10,9 +10,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
-from wildenv.cli import pack, record, replay
+from wildenv.cli.words import RECORD, plain_words
 from wildenv.errors import WildenvError
+from wildenv.interrupt import STOPPED, starting
 
 _DESCRIPTION = """\
 Record the web that agents see, replay it, and pass it on as one file.
@@ -20,6 +23,8 @@ Record the web that agents see, replay it, and pass it on as one file.
   wildenv record   ask the web once and keep the answers in a store
   wildenv replay   play recorded episodes again and say what differs
   wildenv pack     list, verify, merge, compare, count and share packs
+  wildenv export   write episodes for inspect_ai or Gen-Searcher
+  wildenv import   read tasks and results of Gen-Searcher and its kin
 """
 _EPILOG = """\
 a tour, without any key:
@@ -40,16 +45,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
-    arguments = make_parser().parse_args(argv)
+    with starting():
+        parser = make_parser()
+    arguments = parser.parse_args(argv)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except WildenvError as error:
-        sys.stderr.write(f"wildenv: {' '.join(str(error).split())}\n")
+        sys.stderr.write(f"wildenv: {plain_words(str(error), arguments.command)}\n")
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("wildenv: stopped; what was recorded is kept, run the same command again to go on\n")
-        return 130
+        kept = "; what was recorded is kept, run the same command again to go on" if arguments.command == RECORD else ""
+        sys.stderr.write(f"wildenv: stopped{kept}\n")
+        return STOPPED
     except BrokenPipeError:
         # The reader has seen enough; Python must not complain when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -59,10 +67,35 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """Returns the parser of the command; what it parses has the function to call as ``run``."""
-    parser = argparse.ArgumentParser(
+    # Imported here, where Ctrl-C is looked after.
+    from wildenv.cli import exchange, pack, record, replay
+
+    parser = _Parser(
         prog="wildenv", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for group in (record, replay, pack):
+    parser.add_argument("--version", action="version", version=f"wildenv {_version()}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
+    for group in (record, replay, pack, exchange):
         group.add(commands)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that shows its own usage for what it does not know, and its help if it is a group and nothing is given."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parses; exits with 2 if anything is left over."""
+        if self._subparsers is not None and not (sys.argv[1:] if args is None else args):
+            self.print_help(sys.stderr)
+            self.exit(2)
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.error(f"there is no such option or argument: {' '.join(left)}")
+        return found, left
+
+
+def _version() -> str:
+    try:
+        return version("wildenv")
+    except PackageNotFoundError:
+        return "of a checkout that is not installed"

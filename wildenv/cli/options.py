@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from wildenv.errors import ConfigError
-from wildenv.registration import MINIWEB
+from wildenv.registration import MINIWEB, make_env
 
 _PARTS = ("search", "pages", "pictures")
 _ASKED = (*_PARTS, "overfetch")
 """Settings that enter the requests themselves."""
+
+_OPTIONS = ("web", "tasks", "world", "undated")
+"""Arguments of `make_env` that have an option of their own."""
 
 _USUAL = {"pages": "wayback", "pictures": "direct"}
 """Who is asked when the options do not say, as in ``conf/web``."""
@@ -34,9 +40,16 @@ def add_web_options(parser: argparse.ArgumentParser) -> None:
     """Adds what says who is asked while recording."""
     group = parser.add_argument_group("the web that is asked")
     group.add_argument("--web", choices=[MINIWEB], help="everything from the built-in generated world; needs no network")
-    group.add_argument("--search", metavar="NAME", help="who searches: serper, searxng, miniweb, or a class of yours")
-    group.add_argument("--pages", metavar="NAME", help="who fetches pages: wayback (the default), direct, jina, miniweb")
-    group.add_argument("--pictures", metavar="NAME", help="who fetches pictures: direct (the default), miniweb")
+    group.add_argument("--search", metavar="NAME", help="who searches: serper, searxng, miniweb, or MODULE.CLASS of yours")
+    group.add_argument(
+        "--pages", metavar="NAME", help="who fetches pages: wayback (the default), direct, jina, miniweb, or MODULE.CLASS"
+    )
+    group.add_argument(
+        "--pictures",
+        metavar="NAME",
+        help="who fetches pictures: direct (the default), miniweb, or MODULE.CLASS; classes of "
+        "yours are looked for in the current folder first",
+    )
     add_set_option(group, "search.url=http://127.0.0.1:8888, limits.total_s=10, overfetch=2")
     group.add_argument("--refresh", action="store_true", help="ask for everything again and overwrite")
     group.add_argument("--retry-gaps", action="store_true", help="ask again for addresses that could not be had before")
@@ -61,6 +74,19 @@ def add_env_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="an argument of make_env, such as limits.tool_calls=8, show_image_urls=false, reward=null",
     )
+
+
+def at_least(option: str, value: float | None, least: int) -> None:
+    """Raises `ConfigError` if a number is given and too small."""
+    if value is not None and not value >= least:
+        raise ConfigError(f"{option} {value} must be at least {least}")
+
+
+def search_here() -> None:
+    """Lets classes of the user's be imported from the current folder, before anything else of the same name."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
 
 
 def nested(settings: Sequence[str], option: str) -> dict[str, Any]:
@@ -106,6 +132,7 @@ def recording_web(arguments: argparse.Namespace) -> dict[str, Any]:
             given[part] = {"name": named, **given[part]}
     if given["search"] is None or (isinstance(given["search"], dict) and given["search"]["name"] is None):
         raise ConfigError("nobody is named to search; give --search serper, --search searxng or --web miniweb")
+    search_here()
     mode = "refresh" if arguments.refresh else "record"
     return {**given, "mode": mode, "store": str(arguments.store), "retry_gaps": arguments.retry_gaps}
 
@@ -116,9 +143,16 @@ def replaying_web(arguments: argparse.Namespace, recorded: Any) -> dict[str, Any
     Args:
         arguments: With `web` and `set`.
         recorded: The fields of the recording's web, if they are known.
+
+    Raises:
+        ConfigError: If a setting does not matter to a replay.
     """
+    given = nested(arguments.set, "--set")
+    unused = sorted(given.keys() - {*_ASKED})
+    if unused:
+        raise ConfigError(f"--set {unused[0]}=...: a replay asks nobody and does not use it; it uses {', '.join(_ASKED)}")
     kept = {name: recorded[name] for name in _ASKED if name in recorded} if isinstance(recorded, Mapping) else {}
-    return {**_over(kept, nested(arguments.set, "--set")), "mode": "replay", "store": arguments.web}
+    return {**_over(kept, given), "mode": "replay", "store": arguments.web}
 
 
 def env_settings(arguments: argparse.Namespace, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,9 +162,13 @@ def env_settings(arguments: argparse.Namespace, before: Mapping[str, Any]) -> di
         ConfigError: If an option stands in the wrong place.
     """
     given = nested(arguments.env, "--env")
-    misplaced = sorted(given.keys() & {"web", "tasks", "world", "undated"})
+    misplaced = sorted(given.keys() & {*_OPTIONS})
     if misplaced:
         raise ConfigError(f"--env {misplaced[0]}=...: use --{misplaced[0]} instead")
+    known = sorted(inspect.signature(make_env).parameters.keys() - {*_OPTIONS})
+    unknown = sorted(given.keys() - {*known})
+    if unknown:
+        raise ConfigError(f"--env {unknown[0]}=...: there is no such argument; there are {', '.join(known)}")
     if arguments.world:
         given["world"] = nested(arguments.world, "--world")
     if arguments.undated:

@@ -10,11 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from wildenv.cli.options import add_command
+from wildenv.cli.options import add_command, at_least
 from wildenv.cli.output import counted, say, say_json, say_table, shortened, size
+from wildenv.cli.words import plain_words
 from wildenv.errors import ConfigError, PackError
-from wildenv.web.hub import pack_from, push_folder
-from wildenv.web.pack import export_pack, import_pack, verify_pack
+from wildenv.web.hub import SCHEME, check_repo, pack_from, push_folder
+from wildenv.web.pack import check_target, export_pack, import_pack, verify_pack
 from wildenv.web.pack_diff import PackDiff, diff_packs
 from wildenv.web.pack_folder import CARD, pack_to_folder
 from wildenv.web.pack_list import Listed, list_pack
@@ -25,6 +26,7 @@ from wildenv.web.store import Store
 
 _TEXT = 72
 _JSON = "print as JSON"
+_SOURCE = "a pack or store, a dataset folder, or hf://datasets/OWNER/NAME[/FILE][@REVISION]"
 
 
 def add(commands: Any) -> None:
@@ -42,7 +44,7 @@ def _add_reading(packs: Any) -> None:
     parser = add_command(
         packs, "list", "list what was asked, and the answers in a few words", "", 'wildenv pack list web.pack --text "lantern"'
     )
-    parser.add_argument("pack", metavar="PACK", help="a pack or store")
+    parser.add_argument("pack", metavar="PACK", help=_SOURCE)
     parser.add_argument("--tool", choices=WEB_TOOLS, help="only this tool's requests")
     parser.add_argument("--text", default="", metavar="WORDS", help="only requests with this in their query or address")
     parser.add_argument("--inside", action="store_true", help="look for the words in the answers, too")
@@ -51,7 +53,7 @@ def _add_reading(packs: Any) -> None:
     parser.set_defaults(run=_list)
 
     parser = add_command(
-        packs, "verify", "check every digest", "Exit code 1 if anything is damaged.", "wildenv pack verify web.pack"
+        packs, "verify", "check every digest and page", "Exit code 1 if anything is damaged.", "wildenv pack verify web.pack"
     )
     parser.add_argument("pack", metavar="PACK", help="a pack, a dataset folder, or hf://datasets/OWNER/NAME")
     parser.add_argument("--json", action="store_true", help=_JSON)
@@ -64,8 +66,8 @@ def _add_reading(packs: Any) -> None:
         "Exit code 1 if they differ.",
         "wildenv pack diff july.pack august.pack",
     )
-    parser.add_argument("a", metavar="A", help="a pack or store")
-    parser.add_argument("b", metavar="B", help="a pack or store")
+    parser.add_argument("a", metavar="A", help=_SOURCE)
+    parser.add_argument("b", metavar="B", help="another one")
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="show N requests of each kind (20); 0 shows all")
     parser.add_argument("--json", action="store_true", help=_JSON)
     parser.set_defaults(run=_diff)
@@ -73,7 +75,7 @@ def _add_reading(packs: Any) -> None:
     parser = add_command(
         packs, "stats", "count entries and bytes by tool, provider, cutoff and type", "", "wildenv pack stats web.pack"
     )
-    parser.add_argument("pack", metavar="PACK", help="a pack or store")
+    parser.add_argument("pack", metavar="PACK", help=_SOURCE)
     parser.add_argument("--json", action="store_true", help=_JSON)
     parser.set_defaults(run=_stats)
 
@@ -86,18 +88,20 @@ def _add_writing(packs: Any) -> None:
         "An answer anywhere closes a gap. Requests with different answers are counted and listed.",
         "wildenv pack merge mine.pack yours.pack --out both.pack --prefer last",
     )
-    parser.add_argument("packs", nargs="+", metavar="PACK", help="packs or stores")
+    parser.add_argument("packs", nargs="+", metavar="PACK", help=_SOURCE)
     parser.add_argument("--out", required=True, metavar="FILE", help="the new pack")
     parser.add_argument(
         "--prefer", choices=["first", "last", "fail"], default="first", help="whose answer to keep where two differ (first)"
     )
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="list N conflicts (20); 0 lists all")
     parser.add_argument("--json", action="store_true", help=_JSON)
+    _add_force(parser)
     parser.set_defaults(run=_merge)
 
     parser = add_command(packs, "export", "make a pack of a store", "", "wildenv pack export web.sqlite web.pack")
     parser.add_argument("store", metavar="STORE", help="the store")
     parser.add_argument("pack", metavar="PACK", help="the new pack")
+    _add_force(parser)
     parser.set_defaults(run=_export)
 
     parser = add_command(
@@ -125,7 +129,7 @@ def _add_sharing(packs: Any) -> None:
     parser.add_argument("repo", metavar="OWNER/NAME", help="the dataset repository; made if it is missing")
     parser.add_argument("--title", default="", metavar="WORDS", help="heading of the card")
     parser.add_argument("--folder", metavar="FOLDER", help="write the files here, with a card to be edited, and upload from here")
-    parser.add_argument("--dry-run", action="store_true", help="write the folder and upload nothing")
+    parser.add_argument("--dry-run", action="store_true", help="upload nothing; write the files into --folder to be looked at")
     parser.add_argument("--public", action="store_true", help="make a new repository public")
     parser.add_argument("--revision", metavar="BRANCH", help="branch to upload to")
     parser.set_defaults(run=_push)
@@ -135,11 +139,17 @@ def _add_sharing(packs: Any) -> None:
     )
     parser.add_argument("source", metavar="SOURCE", help="hf://datasets/OWNER/NAME[/FILE][@REVISION], or a dataset folder")
     parser.add_argument("--out", required=True, metavar="FILE", help="where the pack is written")
+    _add_force(parser)
     parser.set_defaults(run=_pull)
 
 
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true", help="replace a pack that is there already")
+
+
 def _list(arguments: argparse.Namespace) -> int:
-    found = list_pack(arguments.pack, arguments.tool, arguments.text, arguments.inside)
+    at_least("--limit", arguments.limit, 0)
+    found = list_pack(_local(arguments.pack), arguments.tool, arguments.text, arguments.inside)
     shown: list[Listed] = []
     count = 0
     for one in found:
@@ -157,7 +167,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    path = pack_from(arguments.pack) if _elsewhere(arguments.pack) else Path(arguments.pack)
+    path = _local(arguments.pack)
     if not path.is_file():
         raise ConfigError(f"there is no pack at {path}")
     try:
@@ -166,7 +176,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         if arguments.json:
             say_json({"path": str(path), "sound": False, "damage": str(error)})
         else:
-            say(str(error))
+            say(plain_words(str(error), "pack"))
         return 1
     if arguments.json:
         say_json({**asdict(report), "sound": True})
@@ -178,7 +188,11 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    diff = diff_packs(arguments.a, arguments.b)
+    at_least("--limit", arguments.limit, 0)
+    a, b = _local(arguments.a), _local(arguments.b)
+    if a.exists() and b.exists() and a.samefile(b):
+        raise ConfigError(f"{arguments.a} and {arguments.b} are the same file; name two")
+    diff = diff_packs(a, b)
     if arguments.json:
         say_json(diff.to_dict())
     else:
@@ -209,7 +223,7 @@ def _say_diff(diff: PackDiff, a: str, b: str, limit: int) -> None:
 
 
 def _stats(arguments: argparse.Namespace) -> int:
-    stats = pack_stats(arguments.pack)
+    stats = pack_stats(_local(arguments.pack))
     if arguments.json:
         say_json(stats.to_dict())
         return 0
@@ -235,7 +249,8 @@ def _stats(arguments: argparse.Namespace) -> int:
 
 
 def _merge(arguments: argparse.Namespace) -> int:
-    merged = merge_packs(arguments.packs, arguments.out, arguments.prefer)
+    at_least("--limit", arguments.limit, 0)
+    merged = merge_packs([_local(one) for one in arguments.packs], arguments.out, arguments.prefer, arguments.force)
     if arguments.json:
         say_json(asdict(merged))
         return 0
@@ -254,7 +269,7 @@ def _merge(arguments: argparse.Namespace) -> int:
 
 def _export(arguments: argparse.Namespace) -> int:
     with Store(arguments.store, read_only=True) as store:
-        digest = export_pack(store, arguments.pack)
+        digest = export_pack(store, arguments.pack, replace=arguments.force)
     say(f"{arguments.pack}: {size(Path(arguments.pack).stat().st_size)}, content digest {digest}")
     return 0
 
@@ -276,20 +291,20 @@ def _import(arguments: argparse.Namespace) -> int:
 def _push(arguments: argparse.Namespace) -> int:
     if arguments.dry_run and arguments.folder is None:
         raise ConfigError("--dry-run writes the folder only; name it with --folder")
+    check_repo(arguments.repo)
     with tempfile.TemporaryDirectory() as own:
         folder = pack_to_folder(arguments.pack, arguments.folder or own, arguments.title, arguments.repo)
         if arguments.dry_run:
-            say(f"{folder}: look at {folder / CARD}, then run again without --dry-run")
+            say(f"nothing is uploaded; {folder}: look at {folder / CARD}, then run again without --dry-run")
             return 0
         say(push_folder(folder, arguments.repo, not arguments.public, arguments.revision))
     return 0
 
 
 def _pull(arguments: argparse.Namespace) -> int:
-    report = verify_pack(pack_from(arguments.source))
-    out = Path(arguments.out)
-    if out.exists() and not out.is_file():
-        raise ConfigError(f"--out {out} is there and is no file; name another one")
+    source, out = pack_from(arguments.source), Path(arguments.out)
+    check_target(out, [source], arguments.force)
+    report = verify_pack(source)
     part = out.with_name(f".{out.name}.part")
     try:
         shutil.copyfile(report.path, part)
@@ -302,8 +317,9 @@ def _pull(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _elsewhere(source: str) -> bool:
-    return source.startswith("hf://") or Path(source).is_dir()
+def _local(source: str) -> Path:
+    """Returns a pack or store as a local file."""
+    return pack_from(source) if source.startswith(SCHEME) or Path(source).is_dir() else Path(source)
 
 
 def _say_listed(found: Sequence[Listed]) -> None:

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from wildenv.cli.options import add_command, add_env_options, add_set_option, env_settings, replaying_web
 from wildenv.cli.output import counted, say, say_json
 from wildenv.cli.recipe import default_reward, read_recipe
+from wildenv.cli.words import REPLAY, plain_words
 from wildenv.difference import episode_difference
 from wildenv.env import WildEnv
 from wildenv.episode import INFRASTRUCTURE, Episode, LatestEpisodes
 from wildenv.errors import ConfigError
 from wildenv.messages import text_of
+from wildenv.progress import progress
 from wildenv.registration import make_env, make_tasks, make_web
 
 _SHOWN = 5
@@ -63,7 +63,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--web", required=True, metavar="PACK", help="the pack or store to replay, or hf://datasets/OWNER/NAME")
     parser.add_argument("--tasks", metavar="TASKS", help="miniweb:test and so on, or FILE.jsonl")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
-    add_set_option(parser, "overfetch=2, search=serper; only if the folder has no recipe.json")
+    add_set_option(parser, "search=serper, if the file holds records of several services, or overfetch=2")
     add_env_options(parser)
     parser.set_defaults(run=_run)
 
@@ -109,7 +109,7 @@ def replay_episodes(recorded: LatestEpisodes, env: WildEnv) -> Replayed:
         ConfigError: If a task of theirs is not among the environment's.
     """
     replayed = Replayed()
-    for episode in tqdm(recorded, "replay", len(recorded), unit="ep", disable=None):
+    for episode in progress(recorded, "replay", len(recorded), "episodes"):
         if episode.end_reason in INFRASTRUCTURE:
             replayed.skipped[episode.end_reason] += 1
             continue
@@ -149,7 +149,7 @@ def _difference(recorded: Episode, again: Episode, ended: bool) -> str:
     difference = episode_difference(recorded, again, ignore=ignored)
     if again.failure is not None:
         count = len(again.messages)
-        failed = f"after message {count - 1} the replay failed: {again.failure}"
+        failed = f"after message {count - 1} the replay failed: {plain_words(again.failure, REPLAY)}"
         # All that would have come after is missing; a diff of it says nothing.
         return failed if recorded.messages[:count] == again.messages else f"{failed}\n{difference}"
     if not ended:
@@ -164,10 +164,8 @@ def _say(replayed: Replayed) -> None:
         say()
     for task, seed, _ in replayed.differing[_SHOWN:]:
         say(f"{task} (seed {seed}) differs")
-    speed = f", {replayed.steps / replayed.seconds:,.0f} steps a second" if replayed.seconds else ""
     compared = counted(replayed.same + len(replayed.differing), "episode")
-    say(f"{compared} compared: {replayed.same:,} the same, {len(replayed.differing):,} differ{speed}")
-    say("the digest of the web itself is set aside: a live recording names its services there, a replay its pack")
+    say(f"{compared} compared: {replayed.same:,} the same, {counted(len(replayed.differing), 'differs', 'differ')}")
     if replayed.skipped:
         kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(replayed.skipped.items()))
         say(f"{counted(sum(replayed.skipped.values()), 'episode')} ended by a failure and cannot be compared: {kinds}")

@@ -11,10 +11,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from wildenv.budget import Limits
-from wildenv.errors import ConfigError, DataError, InfrastructureError, ToolError
+from wildenv.construct import day_of
+from wildenv.errors import ConfigError, DataError, InfrastructureError, ToolError, WildenvError
+from wildenv.progress import progress_bar
 from wildenv.tools.image_search import ImageSearch
 from wildenv.tools.text_search import TextSearch
 from wildenv.web.client import WebClient
@@ -40,15 +40,26 @@ _FIELDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A request of a list: its tool and its other fields, read."""
+    """A request of a list: its tool, its other fields, read, and its line."""
 
     tool: str
     fields: Mapping[str, Any]
+    line: int
 
     @property
     def text(self) -> str:
         """Its query or address."""
         return str(self.fields.get("query", self.fields.get("url")))
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request without an answer, which the next run asks again: its line, tool and text, and why."""
+
+    line: int
+    tool: str
+    text: str
+    reason: str
 
 
 @dataclass(slots=True)
@@ -58,12 +69,12 @@ class Warmed:
     Attributes:
         answered: Requests with an answer, empty ones included.
         refused: Requests whose thing does not exist, is hidden by the cutoff or cannot be had now.
-        failed: Tool, text and reason of requests that a service failed to answer; asked again by the next run.
+        failed: Requests that could not be asked, or that a service failed to answer.
     """
 
     answered: int = 0
     refused: int = 0
-    failed: list[tuple[str, str, str]] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
 
 
 def read_requests(path: str | Path) -> list[Wanted]:
@@ -83,7 +94,7 @@ def read_requests(path: str | Path) -> list[Wanted]:
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
         if line.strip():
             try:
-                found.append(_wanted(json.loads(line)))
+                found.append(_wanted(json.loads(line), number))
             except (ValueError, TypeError) as error:
                 raise DataError(f"{path.name}, line {number}: {error}") from error
     if not found:
@@ -91,7 +102,7 @@ def read_requests(path: str | Path) -> list[Wanted]:
     return found
 
 
-def _wanted(row: Any) -> Wanted:
+def _wanted(row: Any, line: int) -> Wanted:
     if not isinstance(row, dict) or row.get("tool") not in _FIELDS:
         raise ValueError(f"a request is an object whose 'tool' is one of {', '.join(_FIELDS)}")
     needed, allowed = _FIELDS[row["tool"]]
@@ -105,14 +116,23 @@ def _wanted(row: Any) -> Wanted:
             raise ValueError(f"{name!r} must be a text that is not empty")
     for name in ("cutoff", "day"):
         if given.get(name) is not None or name == "day" in needed:
-            given[name] = date.fromisoformat(given[name])
+            given[name] = _day(name, given[name])
     if "k" in allowed:
         given.setdefault("k", _K[row["tool"]])
         if isinstance(given["k"], bool) or not isinstance(given["k"], int) or given["k"] < 1:
             raise ValueError("'k' must be a whole number of at least 1")
     if "pictures" in allowed and not isinstance(given.setdefault("pictures", True), bool):
         raise ValueError("'pictures' must be true or false")
-    return Wanted(row["tool"], given)
+    return Wanted(row["tool"], given, line)
+
+
+def _day(name: str, value: Any) -> date:
+    if not isinstance(value, str):
+        raise ValueError(f'{name!r} is {value!r}; write a date as "YYYY-MM-DD"')
+    try:
+        return day_of(value)
+    except ValueError as error:
+        raise ValueError(f"{name!r}: {error}") from error
 
 
 def warm(client: WebClient, wanted: Sequence[Wanted], concurrency: int, deadline_s: float | None, max_failed: float) -> Warmed:
@@ -126,7 +146,7 @@ def warm(client: WebClient, wanted: Sequence[Wanted], concurrency: int, deadline
         max_failed: Share of failed requests above which to stop, looked at from the twentieth on.
 
     Raises:
-        ConfigError: If a number is out of range or a setting of the web is wrong.
+        ConfigError: If a number is out of range.
         InfrastructureError: If too many requests failed; the message gives the last reason.
     """
     if concurrency < 1:
@@ -141,7 +161,7 @@ def warm(client: WebClient, wanted: Sequence[Wanted], concurrency: int, deadline
         with tool_deadline(deadline_s):
             return _ask(client, request)
 
-    with ThreadPoolExecutor(concurrency) as pool, tqdm(total=len(wanted), desc="record", unit="req", disable=None) as bar:
+    with ThreadPoolExecutor(concurrency) as pool, progress_bar("record", len(wanted), "requests") as bar:
         try:
             while True:
                 while len(running) < concurrency and (request := next(left, None)) is not None:
@@ -156,7 +176,7 @@ def warm(client: WebClient, wanted: Sequence[Wanted], concurrency: int, deadline
                 if ended >= _LOOKED_AT and len(warmed.failed) > max_failed * ended:
                     raise InfrastructureError(
                         f"{len(warmed.failed)} of {ended} requests failed, more than --max-failed {max_failed}; the last: "
-                        f"{warmed.failed[-1][2]}"
+                        f"{warmed.failed[-1].reason}"
                     )
         finally:
             for future in running:
@@ -169,8 +189,9 @@ def _count(warmed: Warmed, request: Wanted, future: Future[bool]) -> None:
             warmed.answered += 1
         else:
             warmed.refused += 1
-    except InfrastructureError as error:
-        warmed.failed.append((request.tool, request.text, str(error)))
+    except Exception as error:  # noqa: BLE001 - whatever one request runs into, the others are asked
+        reason = str(error) if isinstance(error, WildenvError) else f"{type(error).__name__}: {error}"
+        warmed.failed.append(Failed(request.line, request.tool, request.text, reason))
 
 
 def _ask(client: WebClient, request: Wanted) -> bool:
