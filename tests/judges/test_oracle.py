@@ -1,82 +1,24 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import replace
 
 import pytest
 
-from wildenv.errors import ConfigError, ToolError
-from wildenv.images import Box, ImageStore
-from wildenv.judges.base import Reference, SearchJudge, Submission, Verdict
+from tests.judges.album import FULL, LEFT, RIGHT, TASK, TINY, Album, Picture, other, target, whole
+from wildenv.images import ImageStore
+from wildenv.judges.base import Judge, Reference, Submission, Verdict
 from wildenv.judges.oracle import OracleJudge
 from wildenv.miniweb.world import MiniWorld
 from wildenv.task import Task
-
-TASK = Task("t", "Draw the thing.", date(2026, 7, 1))
-LEFT: Box = (50, 100, 450, 900)
-RIGHT: Box = (550, 100, 950, 900)
-FULL: Box = (100, 100, 900, 900)
-TINY: Box = (100, 100, 200, 900)
-
-
-@dataclass(frozen=True)
-class Thing:
-    id: str
-    event: int
-
-
-@dataclass(frozen=True)
-class Placed:
-    entity: str
-    role: str
-    event: int
-    box: Box
-
-
-@dataclass(frozen=True)
-class Picture:
-    depicted: tuple[Placed, ...]
-    shot: str = "press"
-    size: tuple[int, int] = (200, 200)
-    digest: str = "d"
-
-
-def target(box: Box = FULL) -> Placed:
-    return Placed("right", "target", 1, box)
-
-
-def other(role: str, box: Box = FULL, event: int = 1) -> Placed:
-    return Placed(f"wrong-{role}", role, event, box)
-
-
-class Album:
-    """Provenance of pictures named by their addresses."""
-
-    def __init__(self, **pictures: Picture) -> None:
-        self.pictures = pictures
-
-    def provenance(self, url: str) -> Picture:
-        if url not in self.pictures:
-            raise ToolError(f"there is no picture at {url}")
-        return self.pictures[url]
-
-    def target(self, task_id: str) -> Thing:
-        if task_id != "t":
-            raise ConfigError(f"task {task_id!r} is unknown")
-        return Thing("right", 1)
 
 
 def judge(album: Album, *references: Reference, task: Task = TASK) -> Verdict:
     return asyncio.run(OracleJudge(album).judge(task, Submission("p", references, ImageStore())))
 
 
-def whole(url: str, box: Box = (0, 0, 1000, 1000)) -> Reference:
-    return Reference(f"IMG_{url}", "x", "d", url, box)
-
-
 def test_it_is_a_search_judge() -> None:
-    assert isinstance(OracleJudge(Album()), SearchJudge)
+    assert isinstance(OracleJudge(Album()), Judge)
 
 
 @pytest.mark.parametrize("shot", ["press", "fan", "stage", "lineup"])

@@ -264,6 +264,25 @@ def test_keys_are_sent_and_never_shown(make: Make, server: FaultServer, monkeypa
     assert "verysecret" not in repr(vars(model))
 
 
+def test_a_header_with_a_secret_comes_from_the_environment(
+    make: Make, server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GATE_KEY", "gate-verysecret-1")
+    model = make(headers={"X-Team": "blue"}, headers_env={"X-API-Key": "GATE_KEY"})
+    server.script += [say("you sent gate-verysecret-1")]
+    assert model.complete_sync(chat()).text == "you sent [secret]"
+    assert (server.headers[0]["x-api-key"], server.headers[0]["x-team"]) == ("gate-verysecret-1", "blue")
+    monkeypatch.delenv("GATE_KEY")
+    with pytest.raises(ConfigError, match=r"GATE_KEY.*model\.headers_env\.X-API-Key"):
+        make(headers_env={"X-API-Key": "GATE_KEY"}).complete_sync(chat())
+
+
+@pytest.mark.parametrize("header", ["Authorization", "proxy-authorization", "X-API-Key", "Cookie", "x-auth-token"])
+def test_a_secret_in_a_plain_header_is_refused(make: Make, header: str) -> None:
+    with pytest.raises(ConfigError, match=rf"model\.headers\.{header} would be written to disk.*model\.headers_env\.{header}"):
+        make(headers={header: "value-1"})
+
+
 def test_a_key_that_is_not_set_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TINY_KEY", raising=False)
     with pytest.raises(ConfigError, match=r"TINY_KEY.*model\.api_key_env"):

@@ -115,7 +115,7 @@ def test_what_changes_the_answer_changes_the_version(make: Make) -> None:
 
 
 def test_too_small_a_page_is_refused(make: Make) -> None:
-    with pytest.raises(ConfigError, match=r"web\.reader\.max_chars=10"):
+    with pytest.raises(ConfigError, match=r"env\.reader\.max_chars=10"):
         PageReader(make(), max_chars=10)
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
+from PIL import Image
+
 from wildenv.images import Box, ImageStore
 from wildenv.task import Task
 
@@ -35,12 +37,41 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawn:
+    """The picture a generator made of an answer.
+
+    Attributes:
+        digest: Of its pixels.
+        generator: Id of the generator.
+        seed: It was asked for with.
+    """
+
+    digest: str
+    generator: str
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns JSON values."""
+        return {"digest": self.digest, "generator": self.generator, "seed": self.seed}
+
+
+@dataclass(frozen=True, slots=True)
 class Submission:
-    """What an episode answered: the refined prompt, the references, and where their pixels are."""
+    """What an episode answered.
+
+    Attributes:
+        prompt: The refined prompt.
+        references: In the order they are handed on.
+        store: Where pixels are.
+        usage: What the episode spent, `wildenv.budget.Budget.usage`.
+        drawn: What a generator made of it; None before, or if nothing asks for it.
+    """
 
     prompt: str
     references: tuple[Reference, ...]
     store: ImageStore
+    usage: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    drawn: Drawn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +82,9 @@ class Verdict:
         judge: Id of the judge.
         value: 0..1, or None for unscored.
         reason: One sentence.
-        evidence: JSON values the decision rests on; may name hidden things, so it never goes to the agent.
+        parts: What the value is made of, by name, each 0..1 or None for unscored; empty if it is all of one piece.
+        evidence: JSON values the decision rests on; may name hidden things, so it never goes to the agent. Digests of pictures
+            under ``ground_truth`` are kept beside the episode.
         usage: Tokens, calls and cost, where there are any.
     """
 
@@ -60,6 +93,7 @@ class Verdict:
     reason: str
     evidence: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     usage: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    parts: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def unscored(self) -> bool:
@@ -74,15 +108,28 @@ class Verdict:
             "reason": self.reason,
             "evidence": dict(self.evidence),
             "usage": dict(self.usage),
+            "parts": dict(self.parts),
         }
 
 
+class Truth(Protocol):
+    """Whoever holds the ground truth of tasks."""
+
+    def pictures(self, task: Task) -> list[Image.Image]:
+        """Returns the pictures that show the target; raises `DataError` if there are none."""
+        ...
+
+
 @runtime_checkable
-class SearchJudge(Protocol):
-    """Decides whether the references let a generator draw the target (Savanna, appendix D.1)."""
+class Judge(Protocol):
+    """Judges what an episode answered.
+
+    Attributes:
+        id: Names the judge and the version of its rules; verdicts are kept under it.
+    """
 
     id: str
 
     async def judge(self, task: Task, submission: Submission) -> Verdict:
-        """Returns 1 for pass, 0 for fail, or an unscored verdict; raises nothing for a failure of its own service."""
+        """Returns a verdict, an unscored one if it cannot decide; raises nothing for a failure of its own service."""
         ...

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 
 from PIL import Image
-from tqdm import tqdm
 
 from wildenv.images import digest_of, encode
 from wildenv.miniweb.articles import write_pages
@@ -21,6 +20,7 @@ from wildenv.miniweb.records import Entity, EventRecord, PageRecord, PictureReco
 from wildenv.miniweb.shots import Photographer
 from wildenv.miniweb.tables import Tables
 from wildenv.miniweb.taxonomy import CATEGORIES
+from wildenv.progress import progress as shown
 
 
 def draw_truth(look: Look, seed: int) -> Image.Image:
@@ -49,7 +49,8 @@ class Author:
         Args:
             progress: Whether to show a progress bar.
         """
-        for number in tqdm(range(self._config.events), desc="miniweb", unit="event", disable=not progress):
+        events = self._config.events
+        for number in shown(range(events), "miniweb", events, "events", hidden=not progress):
             self._event(draw_cast(self._config, self._names, number))
         return Tables(tuple(self._entities), tuple(self._pages), tuple(self._pictures), tuple(self._events))
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import anyio.to_thread
 
@@ -30,7 +30,7 @@ from wildenv.models.reply import Completion, Reply, ReplyError, Unreadable, read
 from wildenv.models.sampling import Sampling
 from wildenv.models.shape import Misfit, Shape
 from wildenv.models.usage import Meter, Prices, Usage
-from wildenv.models.wire import Wire
+from wildenv.models.wire import Line, Wire
 from wildenv.web.deadline import remaining
 from wildenv.web.flight import SingleFlight
 from wildenv.web.manners import Manners, Rules, TryAgain
@@ -59,8 +59,10 @@ class ChatModel:
         prices: For the cost in `usage`.
         store: Where replies are kept.
         mode: One of the four; None takes ``record`` with a store, ``replay`` with one that is read-only, ``live`` without one.
-        headers: Sent with every request; not part of the key.
+        headers: Sent with every request; not part of the key. None that holds a secret: its value would be written to disk.
+        headers_env: Further headers: the name of the environment variable that holds the value of each.
         setting: Where these arguments stand in the config, for messages.
+        line: What carries requests instead of a connection to `base_url`, which then is its name in messages.
 
     Attributes:
         spending: What this object has spent since it was made, live; its credits are tokens.
@@ -84,7 +86,9 @@ class ChatModel:
         store: Store | None = None,
         mode: str | None = None,
         headers: Mapping[str, str] | None = None,
+        headers_env: Mapping[str, str] | None = None,
         setting: str = "model",
+        line: Line | None = None,
     ) -> None:
         if not model:
             raise ConfigError(f"{setting}.model is not set; give the name that the endpoint serves")
@@ -99,7 +103,7 @@ class ChatModel:
         self.prices = prices or Prices()
         self.mode = _mode(mode, store, setting)
         self._store = store if self.mode != "live" else None
-        self._wire = Wire(base_url, api_key_env, headers or {}, setting)
+        self._wire = Wire(base_url, api_key_env, headers or {}, setting, headers_env) if line is None else line
         self._manners = Manners(f"{setting} ({model})", rules or Rules())
         self._meter = Meter(self.prices)
         self.spending = Spending()
@@ -107,7 +111,7 @@ class ChatModel:
         self._settled: set[str] = set()
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], store: Store | None = None, setting: str = "model") -> ChatModel:
+    def from_config(cls, config: Mapping[str, Any], store: Store | None = None, setting: str = "model") -> Self:
         """Makes a model of plain values, as they stand in a config.
 
         Args:
@@ -126,7 +130,7 @@ class ChatModel:
                 if name == "pictures" and isinstance(part.get("pixels"), Mapping):
                     part["pixels"] = _built(PixelPolicy, part["pixels"], f"{setting}.pictures.pixels")
                 values[name] = _built(kind, part, f"{setting}.{name}")
-        made: ChatModel = _built(partial(cls, store=store, setting=setting), values, setting)
+        made: Self = _built(partial(cls, store=store, setting=setting), values, setting)
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ChatModel:

@@ -59,7 +59,7 @@ class Dialect:
         elif self.tool_pictures == "after":
             chat = _pictures_after(chat)
         if shape is not None and self.structured != "schema":
-            chat = _with_request(chat, shape.request)
+            chat = with_request(chat, shape.request)
         return chat
 
     def parameters(self, tools: Sequence[Mapping[str, Any]] | None, shape: Shape | None) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _pictures_after(messages: Sequence[Message]) -> list[Message]:
     return [*chat, {"role": "user", "content": waiting}] if waiting else chat
 
 
-def _with_request(messages: Sequence[Message], request: str) -> list[Message]:
+def with_request(messages: Sequence[Message], request: str) -> list[Message]:
     """Returns the chat with a request at the end of its last message, or after it where that is not the user's."""
     if messages and messages[-1]["role"] == "user":
         last = messages[-1]

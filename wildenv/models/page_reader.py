@@ -41,7 +41,7 @@ class PageReader:
 
     def __init__(self, model: ChatModel, max_chars: int = 24_000) -> None:
         if max_chars < 1_000:
-            raise ConfigError(f"web.reader.max_chars={max_chars} must be at least 1000")
+            raise ConfigError(f"env.reader.max_chars={max_chars} must be at least 1000")
         self.model = model
         self.max_chars = max_chars
         self.name = model.model

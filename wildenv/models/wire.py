@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 import weakref
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import CancelledError
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from wildenv.errors import ConfigError, ProviderError, UsageError
@@ -29,21 +30,46 @@ _GRACE_S = 5.0
 
 _DETAIL = 300
 
+_HOLDS_SECRET = re.compile(r"auth|key|token|cookie|secret|password", re.IGNORECASE)
+"""Found in the names of headers whose values must not stand in a config."""
+
+
+class Line(Protocol):
+    """Carries requests to a model: `Wire` over HTTP, `wildenv.models.local.LocalLine` within the process."""
+
+    base_url: str
+
+    def send(self, body: Mapping[str, Any], limit_s: float) -> str:
+        """Returns the answer to a chat completion request; see `Wire.send`."""
+        ...
+
+    def close(self) -> None:
+        """Frees what it holds; a later request opens it again."""
+        ...
+
 
 class Wire:
-    """One endpoint. Safe for threads.
+    """One endpoint. Implements `Line`; safe for threads.
 
     Args:
         base_url: Such as ``http://127.0.0.1:8000/v1``.
         api_key_env: Name of the environment variable that holds the key; None for an endpoint without one.
         headers: Sent with every request.
         setting: Where the model's settings are, for messages.
+        headers_env: Further headers: the name of the environment variable that holds the value of each.
 
     Raises:
-        ConfigError: If the address is none.
+        ConfigError: If the address is none, or a header that holds a secret has its value in the settings.
     """
 
-    def __init__(self, base_url: str, api_key_env: str | None, headers: Mapping[str, str], setting: str) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        api_key_env: str | None,
+        headers: Mapping[str, str],
+        setting: str,
+        headers_env: Mapping[str, str] | None = None,
+    ) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"{setting}.base_url={base_url!r} is not an address such as http://127.0.0.1:8000/v1")
@@ -51,9 +77,16 @@ class Wire:
             raise ConfigError(
                 f"{setting}.base_url holds a password; name an environment variable in {setting}.api_key_env instead"
             )
+        secret = [name for name in headers if _HOLDS_SECRET.search(name)]
+        if secret:
+            raise ConfigError(
+                f"{setting}.headers.{secret[0]} would be written to disk with the other settings; name the environment variable "
+                f"that holds it in {setting}.headers_env.{secret[0]}"
+            )
         self.base_url = base_url
         self._api_key_env = api_key_env
         self._headers = dict(headers)
+        self._headers_env = dict(headers_env or {})
         self._setting = setting
         self._lock = threading.Lock()
         self._line: _Line | None = None
@@ -114,7 +147,11 @@ class Wire:
     def _client_arguments(self) -> dict[str, Any]:
         name = self._api_key_env
         key = "none" if name is None else secret_from_env(name, f"{self._setting}.api_key_env").reveal()
-        return {"base_url": self.base_url, "api_key": key, "default_headers": self._headers, "max_retries": 0}
+        hidden = {
+            header: secret_from_env(variable, f"{self._setting}.headers_env.{header}").reveal()
+            for header, variable in self._headers_env.items()
+        }
+        return {"base_url": self.base_url, "api_key": key, "default_headers": {**self._headers, **hidden}, "max_retries": 0}
 
     def _failure(self, kind: str, what: str) -> ProviderError:
         return ProviderError(scrub(f"{self._setting}: the endpoint {self.base_url} {what}"), kind)
