@@ -38,7 +38,15 @@ def test_what_was_spent_is_counted() -> None:
     budget.spend_image(112, 56)
     assert (budget.calls_left, budget.turns_left, budget.images_left) == (1, 3, 3)
     assert budget.tokens == 100 + 8
-    assert budget.usage() == {"tool_calls": 2, "turns": 2, "images": 1, "pixels": 6272, "chars": 400, "tokens": 108}
+    assert budget.usage() == {
+        "tool_calls": 2,
+        "turns": 2,
+        "unreadable": 0,
+        "images": 1,
+        "pixels": 6272,
+        "chars": 400,
+        "tokens": 108,
+    }
 
 
 def test_a_cut_is_announced() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from wildenv.judges.base import Verdict
 from wildenv.messages import text_block
 from wildenv.rewards.base import RewardReport
 from wildenv.tools.base import ToolResult, function_schema
+from wildenv.web.client import WebClient
+from wildenv.web.deadline import remaining
+from wildenv.web.store import Store
 
 SEARCH = call("text_search", queries=["lantern"])
 
@@ -58,6 +62,19 @@ def _until_the_end(env: WildEnv, *actions: Any) -> tuple[Any, ...]:
         if result[2] or result[3]:
             return result
     raise AssertionError("the episode did not end")
+
+
+@pytest.mark.parametrize(("mode", "reason"), [("record", "web"), ("replay", "")])
+def test_a_replay_does_not_depend_on_how_busy_the_machine_is(mode: str, reason: str) -> None:
+    def late() -> ToolResult:
+        time.sleep(0.02)
+        return ToolResult([text_block(str(remaining(7.0)))])
+
+    web = WebClient(None if mode == "replay" else FakeProvider(), mode, Store.memory())
+    env = started(web=web, tools=[_Tool(late)], tool_deadline_s=0.01)
+    info = env.step(call("custom"))[4]
+    assert info["end_reason"] == reason
+    assert ("env.tool_deadline_s" in info["failure"]) == bool(reason)
 
 
 def _broken_web(tool: str) -> FakeProvider:

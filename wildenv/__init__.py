@@ -3,7 +3,10 @@
 Importing the package registers the Gymnasium ids and loads no model library.
 """
 
-from wildenv.registration import ENV_ID, make_env, make_vec, register
+from wildenv.interrupt import starting
+
+with starting():
+    from wildenv.registration import ENV_ID, make_env, make_vec, register
 
 __all__ = ["ENV_ID", "make_env", "make_vec"]
 

@@ -112,6 +112,7 @@ class Budget:
         return {
             "tool_calls": self.tool_calls,
             "turns": self.turns,
+            "unreadable": self.unreadable,
             "images": self.images,
             "pixels": self.pixels,
             "chars": self.chars,

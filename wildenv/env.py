@@ -1,8 +1,8 @@
 """The environment: one episode is one task, from the prompt to the answer.
 
 `WildEnv` orchestrates; searching, cutting, judging and recording are done by the rooms it calls. It plays one episode at a
-time, is not thread-safe, and never resets itself. Nothing of a task's hidden half is given to the agent; what the web says
-is not checked for truth.
+time, is not thread-safe, and never resets itself. Secrets (`wildenv.secrets`) are replaced in all that enters its record. Nothing
+of a task's hidden half is given to the agent; what the web says is not checked for truth.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import gymnasium
 
 from wildenv.aio import run_sync
 from wildenv.budget import Budget, Limits
+from wildenv.disarm import disarm
 from wildenv.episode import INFRASTRUCTURE, EndReason, Episode
 from wildenv.errors import ConfigError, InfrastructureError, MessageError, ToolError, UsageError
 from wildenv.images import Gallery, ImageStore, PixelPolicy
@@ -29,18 +30,19 @@ from wildenv.messages import (
     parse_action,
     parse_answer,
     text_block,
+    text_of,
     to_hermes,
     tool_message,
-    written_form,
+    unreadable_message,
 )
 from wildenv.policy import Observation
 from wildenv.rewards.base import Reward, RewardReport
+from wildenv.secrets import scrub, scrubbed
 from wildenv.spaces import Pictures, Unicode
 from wildenv.task import Task, TaskSource
 from wildenv.tools.answer import answer_schema
 from wildenv.tools.base import Schema, Tool, ToolContext
 from wildenv.tools.crop_image import CropImage
-from wildenv.tools.fence import disarm
 from wildenv.tools.image_search import ImageSearch
 from wildenv.tools.text_search import TextSearch
 from wildenv.tools.web_fetch import WebFetch
@@ -55,7 +57,6 @@ SYSTEM_PROMPT = (
 )
 """Put in front of every chat unless the policy brings its own."""
 
-_UNREADABLE_CHARS = 2_000
 _ERROR_CHARS = 500
 
 
@@ -76,8 +77,8 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         tools: The tools; the four of the paper by default.
         store: Where pixels go; by default a store in memory that each reset replaces.
         system_prompt: First message of the chat.
-        tool_deadline_s: Seconds of wall clock that one tool call may wait for the web; None sets no limit. One that takes longer
-            ends the episode as an infrastructure failure.
+        tool_deadline_s: Seconds of wall clock that one tool call may wait for the web; None sets no limit, and a replay has none.
+            A call that takes longer ends the episode as an infrastructure failure.
         render_mode: ``"ansi"`` for the chat as text, or None.
     """
 
@@ -209,7 +210,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         except MessageError as error:
             replies = self._unreadable(action, error)
         else:
-            said = assistant_message(parsed)
+            said = scrubbed(assistant_message(parsed))
             self.episode.messages.append(said)
             self._budget.spend_text(to_hermes(said))
             if parsed.calls[0].name != ANSWER and self._budget.calls_left < 1:
@@ -259,12 +260,11 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         return "\n".join(lines)
 
     def _unreadable(self, action: Any, error: MessageError) -> list[Message]:
-        written = written_form(action)
-        shown = written if len(written) <= _UNREADABLE_CHARS else f"{written[:_UNREADABLE_CHARS]} [cut]"
-        reply: Message = {"role": "user", "content": [text_block(f"[error] {error}")]}
-        self.episode.messages += [{"role": "assistant", "content": [text_block(shown)] if shown else []}, reply]
+        said = scrubbed(unreadable_message(action))
+        reply: Message = {"role": "user", "content": [text_block(scrub(f"[error] {error}"))]}
+        self.episode.messages += [said, reply]
         self._budget.unreadable += 1
-        self._budget.spend_text(shown + str(error))
+        self._budget.spend_text(text_of(said) + str(error))
         self._log("", "", str(error), [], 0.0)
         return [reply]
 
@@ -283,7 +283,8 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                     raise ToolError(f"there is no tool {call.name[:40]!r}; the tools are {', '.join(self._tools)} and {ANSWER}")
                 assert self._task is not None
                 context = ToolContext(self.web, self._gallery, self._budget, self._task.cutoff)
-                with tool_deadline(self.tool_deadline_s):
+                # A replay waits for nobody; a deadline would make it depend on how busy the machine is.
+                with tool_deadline(None if self.web.mode == "replay" else self.tool_deadline_s):
                     result = self._tools[call.name].run(context, call.arguments)
                 blocks, decisions, notes = list(result.blocks), result.decisions, result.notes
             except ToolError as refused:
@@ -320,21 +321,22 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         seconds: float,
     ) -> Message:
         # A tool of a third party may forget what the fence is for; an error may quote what the agent wrote.
-        inert = [text_block(disarm(block["text"])) if block["type"] == "text" else block for block in blocks]
+        inert = [text_block(disarm(scrub(block["text"]))) if block["type"] == "text" else block for block in blocks]
         message = tool_message(call, inert)
         for block in inert:
             if block["type"] == "image":
                 self._budget.spend_image(*self._gallery.shown_size(block["id"]))
             else:
                 self._budget.spend_text(block["text"])
-        self.episode.images += [record.to_dict() for record in self._gallery.since(len(self.episode.images))]
+        self.episode.images += [scrubbed(record.to_dict()) for record in self._gallery.since(len(self.episode.images))]
         self.episode.messages.append(message)
-        self.episode.decisions += [{"call": call.id, **decision} for decision in decisions]
+        self.episode.decisions += [{"call": call.id, **scrubbed(decision)} for decision in decisions]
         self._log(call.id, call.name, error, notes, seconds)
         return message
 
     def _log(self, call_id: str, name: str, error: str, notes: list[str], seconds: float) -> None:
-        self.episode.steps.append({"call": call_id, "name": name, "ok": not error, "error": error, "notes": notes})
+        step = {"call": call_id, "name": name, "ok": not error, "error": error, "notes": notes}
+        self.episode.steps.append(scrubbed(step))
         self.episode.timings.append(round(seconds, 6))
         self.episode.usage = self._budget.usage()
 
@@ -344,8 +346,8 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         for image_id in answer.references:
             root, box = self._gallery.lineage(image_id)
             references.append(Reference(image_id, self._gallery.record(image_id).source, root.source, root.url, box))
-        self.episode.answer = {"prompt": answer.prompt, "references": list(answer.references)}
-        report = self._score(Submission(answer.prompt, tuple(references), self.store))
+        self.episode.answer = {"prompt": scrub(answer.prompt), "references": list(answer.references)}
+        report = self._score(Submission(answer.prompt, tuple(references), self.store, self._budget.usage()))
         if report.valid or self.reward is None:
             return self._end("answered", [], report=report)
         # Reasons stay in the verdicts: they may name what the agent must not learn.
@@ -369,9 +371,10 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         episode = self.episode
         if report is None:
             report = RewardReport(0.0, False, {}) if reason in INFRASTRUCTURE else self._score(None)
-        episode.end_reason, episode.failure = reason, failure
-        episode.verdicts = [verdict.to_dict() for verdict in report.verdicts]
+        episode.end_reason, episode.failure = reason, None if failure is None else scrub(failure)
+        episode.verdicts = [scrubbed(verdict.to_dict()) for verdict in report.verdicts]
         episode.rewards = dict(report.components)
+        episode.drawn = None if report.drawn is None else report.drawn.to_dict()
         episode.reward, episode.reward_valid = report.value, report.valid
         episode.usage = self._budget.usage()
         answered = episode.answer is not None

@@ -27,7 +27,10 @@ from wildenv.folders import make_folder
 from wildenv.images import ImageRecord, ImageStore
 from wildenv.messages import Message, digests_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_READ = (1, 2)
+"""Version 1 had no `drawn`."""
+
 ROWS = "episodes.jsonl"
 IMAGES = "images"
 
@@ -56,6 +59,7 @@ class Episode:
         answer: Refined prompt and references, or None.
         verdicts: `Verdict.to_dict`, in the order they were given.
         rewards: Components by name; None is unscored.
+        drawn: The picture a generator made of the answer (`Drawn.to_dict`), or None.
         reward: The number `step` returned.
         reward_valid: Whether that number may be trained on.
         end_reason: How it ended.
@@ -76,6 +80,7 @@ class Episode:
     answer: dict[str, Any] | None = None
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     rewards: dict[str, float | None] = field(default_factory=dict)
+    drawn: dict[str, Any] | None = None
     reward: float = 0.0
     reward_valid: bool = True
     end_reason: EndReason = "answered"
@@ -99,6 +104,11 @@ class Episode:
         del row["timings"]
         return hashlib.sha256(_canonical(row)).hexdigest()
 
+    def judged_pictures(self) -> list[str]:
+        """Returns the digests of what judges looked at besides the pictures shown: what was drawn, and the ground truth."""
+        truth = [digest for verdict in self.verdicts for digest in verdict["evidence"].get("ground_truth", [])]
+        return list(dict.fromkeys([*([] if self.drawn is None else [self.drawn["digest"]]), *truth]))
+
     def failed(self, reason: EndReason, failure: str) -> Episode:
         """Returns a copy that ended as a failure; another thread may still be adding to the episode itself."""
         # Messages before images, so that every picture of a copied message is among the copied images.
@@ -112,6 +122,7 @@ class Episode:
             decisions=list(self.decisions),
             verdicts=[],
             rewards={},
+            drawn=None,
             reward=0.0,
             reward_valid=False,
             end_reason=reason,
@@ -128,14 +139,14 @@ class Episode:
         if not isinstance(row, Mapping):
             raise DataError(f"an episode is an object, not {type(row).__name__}")
         version = row.get("schema_version")
-        if version != SCHEMA_VERSION:
-            raise DataError(f"episode of schema version {version!r}; this release reads {SCHEMA_VERSION}")
+        if version not in _READ:
+            raise DataError(f"episode of schema version {version!r}; this release reads {' and '.join(map(str, _READ))}")
         known = {f.name for f in fields(cls)}
         required = {"task", "web", "seed", "policy", "tools", "messages", "end_reason"}
         unknown, missing = sorted(set(row) - known), sorted(required - set(row))
         if unknown or missing:
             raise DataError(f"episode with unknown fields {unknown} and missing fields {missing}")
-        episode = cls(**row)
+        episode = cls(**{**row, "schema_version": SCHEMA_VERSION})
         episode.validate()
         return episode
 
@@ -206,8 +217,9 @@ class EpisodeWriter:
             for row in episode.images:
                 image = ImageRecord.from_dict(row)
                 for digest in (image.digest, image.source):
-                    if digest not in self.images:
-                        self.images.put_png(store.png(digest))
+                    self._copy(digest, store)
+            for digest in episode.judged_pictures():
+                self._copy(digest, store)
             with self._rows.open("ab") as rows:
                 rows.write(_canonical(episode.to_dict()) + b"\n")
                 rows.flush()
@@ -219,6 +231,10 @@ class EpisodeWriter:
             raise ConfigError(
                 f"folder={self.folder} {reason}; make room or name another folder, and run again to go on"
             ) from error
+
+    def _copy(self, digest: str, store: ImageStore) -> None:
+        if digest not in self.images:
+            self.images.put_png(store.png(digest))
 
 
 def read_episodes(folder: str | Path) -> Iterator[Episode]:

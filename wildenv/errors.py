@@ -14,6 +14,7 @@
     │       ├── PageWithheld     a page published after the cutoff (wildenv.web.cutoff)
     │       └── Unavailable      one address cannot be had at the moment; another one may
     └── InfrastructureError      not the agent's doing; the episode is truncated and its reward is not valid
+        ├── GeneratorError       an image generator failed
         └── WebError             the web layer failed
             ├── CacheMiss        replay mode holds no record of the request
             ├── ProviderError    a search or page provider failed
@@ -79,6 +80,10 @@ class Unavailable(ToolError):
 
 class InfrastructureError(WildenvError):
     """A failure outside the agent; the episode ends with `reward_valid=False`."""
+
+
+class GeneratorError(InfrastructureError):
+    """An image generator failed; the message names the generator and the setting to change."""
 
 
 class WebError(InfrastructureError):

@@ -14,20 +14,26 @@ from typing import Any
 import gymnasium
 
 from wildenv.budget import Limits
+from wildenv.construct import construct
 from wildenv.env import SYSTEM_PROMPT, WildEnv
 from wildenv.errors import ConfigError
 from wildenv.folders import make_folder
 from wildenv.images import ImageStore, PixelPolicy
+from wildenv.judges.base import Truth
 from wildenv.judges.oracle import OracleJudge
+from wildenv.judges.truth import FolderTruth
 from wildenv.miniweb.cache import load_world
 from wildenv.miniweb.config import WorldConfig
 from wildenv.miniweb.provider import MiniwebProvider
+from wildenv.miniweb.truth import WorldTruth
 from wildenv.miniweb.world import MiniWorld
 from wildenv.models.chat import ChatModel
 from wildenv.models.page_reader import PageReader
 from wildenv.rewards.base import Reward
 from wildenv.rewards.search import SearchReward
-from wildenv.task import TaskSource, load_jsonl
+from wildenv.rewards.settings import RewardSettings
+from wildenv.rewards.settings import make_reward as combined
+from wildenv.task import TaskList, TaskSource, load_jsonl
 from wildenv.tools.base import Tool
 from wildenv.tools.crop_image import CropImage
 from wildenv.tools.image_search import ImageSearch
@@ -39,6 +45,9 @@ from wildenv.web.settings import WebSettings, make_client
 
 ENV_ID = "wildenv/Savanna-v0"
 MINIWEB = "miniweb"
+ORACLE = "oracle"
+TRUTH = "images"
+"""The folder of ground-truth pictures beside a task file."""
 
 
 @lru_cache(maxsize=2)
@@ -53,7 +62,7 @@ def world_config(world: WorldConfig | Mapping[str, Any] | None) -> WorldConfig:
     Raises:
         ConfigError: If a field is unknown.
     """
-    config: WorldConfig = world if isinstance(world, WorldConfig) else _fields(WorldConfig, "world", world)
+    config: WorldConfig = world if isinstance(world, WorldConfig) else construct(WorldConfig, "world", world)
     return config
 
 
@@ -105,10 +114,41 @@ def make_web(
     return make_client(WebSettings.of(web), undated, {MINIWEB: lambda: MiniwebProvider(miniworld(config))})
 
 
+def make_reward(
+    reward: str | Reward | Mapping[str, Any] | None,
+    tasks: str | TaskSource,
+    world: WorldConfig | Mapping[str, Any] | None = None,
+    limits: Limits | Mapping[str, Any] | None = None,
+) -> Reward | None:
+    """Resolves a reward. Make it once and give it to all environments: its judges and its generator may be large.
+
+    Args:
+        reward: ``"oracle"`` (the search reward by the miniweb's own judge); the fields of
+            `wildenv.rewards.settings.RewardSettings`; a reward as it is; or None (no reward is valid).
+        tasks: As in `make_tasks`. The ground truth of a task file lies in the folder ``images`` beside it.
+        world: The miniweb's config, or its fields.
+        limits: The budget of the episodes, or its fields.
+
+    Raises:
+        ConfigError: Naming the setting that is wrong.
+    """
+    config = world_config(world)
+    if reward == ORACLE:
+        return SearchReward(OracleJudge(miniworld(config)))
+    if isinstance(reward, str):
+        raise ConfigError(f"reward={reward!r}: give 'oracle', the fields of a reward, null or a reward object")
+    if not isinstance(reward, Mapping):
+        return reward
+    settings = RewardSettings.of(reward)
+    provenance = miniworld(config) if settings.judge_kind == ORACLE else None
+    budget = limits if isinstance(limits, Limits) else construct(Limits, "limits", limits)
+    return combined(settings, _truth(tasks, config, settings.judge_kind), provenance, budget)
+
+
 def make_env(
     tasks: str | TaskSource = "miniweb:train",
     web: str | Mapping[str, Any] | WebClient = MINIWEB,
-    reward: str | Reward | None = "oracle",
+    reward: str | Reward | Mapping[str, Any] | None = ORACLE,
     world: WorldConfig | Mapping[str, Any] | None = None,
     limits: Limits | Mapping[str, Any] | None = None,
     pixels: PixelPolicy | Mapping[str, Any] | None = None,
@@ -125,7 +165,7 @@ def make_env(
     Args:
         tasks: See `make_tasks`.
         web: See `make_web`.
-        reward: ``"oracle"`` (the miniweb's own judge), None (no reward is valid), or a reward as it is.
+        reward: See `make_reward`.
         world: The miniweb's config, or its fields.
         limits: The budget, or its fields.
         pixels: The pixel policy, or its fields.
@@ -142,22 +182,16 @@ def make_env(
         ConfigError: Naming the setting that is wrong.
     """
     config = world_config(world)
-    scored: Reward | None
-    if reward == "oracle":
-        scored = SearchReward(OracleJudge(miniworld(config)))
-    elif isinstance(reward, str):
-        raise ConfigError(f"reward={reward!r}: give 'oracle', null or a reward object")
-    else:
-        scored = reward
+    budget = limits if isinstance(limits, Limits) else construct(Limits, "limits", limits)
     if image_dir is not None:
         make_folder(Path(image_dir), "image_dir")
     tools: list[Tool] = [TextSearch(), WebFetch(reader=make_reader(reader)), ImageSearch(show_url=show_image_urls), CropImage()]
     return WildEnv(
         tasks=make_tasks(tasks, config),
         web=make_web(web, config, undated),
-        reward=scored,
-        limits=limits if isinstance(limits, Limits) else _fields(Limits, "limits", limits),
-        pixels=pixels if isinstance(pixels, PixelPolicy) else _fields(PixelPolicy, "pixels", pixels),
+        reward=make_reward(reward, tasks, config, budget),
+        limits=budget,
+        pixels=pixels if isinstance(pixels, PixelPolicy) else construct(PixelPolicy, "pixels", pixels),
         tools=tools,
         store=None if image_dir is None else ImageStore(image_dir),
         system_prompt=system_prompt,
@@ -202,8 +236,10 @@ def register() -> None:
     gymnasium.register(ENV_ID, entry_point="wildenv.registration:make_env", disable_env_checker=False, order_enforce=True)
 
 
-def _fields(kind: Callable[..., Any], name: str, given: Mapping[str, Any] | None) -> Any:
-    try:
-        return kind(**(given or {}))
-    except TypeError as error:
-        raise ConfigError(f"{name}: {error}") from error
+def _truth(tasks: str | TaskSource, config: WorldConfig, kind: str) -> Truth:
+    name = tasks if isinstance(tasks, str) else tasks.name if isinstance(tasks, TaskList) else ""
+    if kind == ORACLE or name.startswith(f"{MINIWEB}:"):
+        return WorldTruth(miniworld(config))
+    if name.endswith(".jsonl"):
+        return FolderTruth(Path(name).parent / TRUTH)
+    raise ConfigError(f"judge={kind} needs ground truth, which is known of miniweb tasks and of a .jsonl file; give one as tasks")

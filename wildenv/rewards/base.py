@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from wildenv.judges.base import Submission, Verdict
+from wildenv.judges.base import Drawn, Submission, Verdict
 from wildenv.task import Task
 
 
@@ -20,12 +20,14 @@ class RewardReport:
         valid: False when a judge could not decide: the number must not be trained on or averaged.
         components: By name; None is unscored.
         verdicts: What it rests on.
+        drawn: The picture that was made to score it, if one was.
     """
 
     value: float
     valid: bool
     components: Mapping[str, float | None]
     verdicts: tuple[Verdict, ...] = ()
+    drawn: Drawn | None = None
 
     def __post_init__(self) -> None:
         numbers = [self.value, *(value for value in self.components.values() if value is not None)]

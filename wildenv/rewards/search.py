@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from wildenv.judges.base import SearchJudge, Submission
-from wildenv.rewards.base import RewardReport
-from wildenv.task import Task
+from wildenv.judges.base import Judge
+from wildenv.rewards.combined import CombinedReward
+from wildenv.rewards.judged import Judged
 
 COMPONENT = "search"
 
 
-class SearchReward:
-    """Asks a search judge. An episode without references fails without asking; an unscored verdict makes the reward invalid.
+class SearchReward(CombinedReward):
+    """The one component ``search``. An episode without references fails without asking; an unscored verdict makes it invalid.
 
     Args:
         judge: The judge.
     """
 
-    def __init__(self, judge: SearchJudge) -> None:
-        self.judge = judge
-
-    async def score(self, task: Task, submission: Submission | None) -> RewardReport:
-        """Returns the report with the one component ``search``."""
-        if submission is None or not submission.references:
-            return RewardReport(0.0, True, {COMPONENT: 0.0})
-        verdict = await self.judge.judge(task, submission)
-        if verdict.value is None:
-            return RewardReport(0.0, False, {COMPONENT: None}, (verdict,))
-        return RewardReport(verdict.value, True, {COMPONENT: verdict.value}, (verdict,))
+    def __init__(self, judge: Judge) -> None:
+        super().__init__([Judged(COMPONENT, judge)], {COMPONENT: 1.0})

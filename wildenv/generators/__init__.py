@@ -1,0 +1,1 @@
+"""Image generators: what an answer is handed on to."""

@@ -1,0 +1,35 @@
+"""What a generator is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from PIL import Image
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Draws a picture from a prompt and references. One instance serves many episodes at once.
+
+    Attributes:
+        id: Names the generator and everything that changes what it draws, the seed excepted.
+    """
+
+    id: str
+
+    async def generate(self, prompt: str, references: Sequence[Image.Image], seed: int) -> Image.Image:
+        """Draws.
+
+        Args:
+            prompt: The refined prompt.
+            references: In the order the prompt counts them; may be empty.
+            seed: The same one draws the same picture, where the backend allows it.
+
+        Returns:
+            An RGB picture.
+
+        Raises:
+            GeneratorError: If it could not draw from exactly this; it never draws from less.
+        """
+        ...
