@@ -15,12 +15,13 @@ from agents.maker import make_policy
 from agents.runs import Config
 from wildenv.episode import ROWS
 from wildenv.errors import ConfigError
-from wildenv.folders import make_folder
-from wildenv.registration import make_env, make_reader, make_tasks, make_web
+from wildenv.lock import only_writer
+from wildenv.registration import ORACLE, make_env, make_reader, make_reward, make_tasks, make_web
 from wildenv.rollout import RolloutSummary, rollout
+from wildenv.web.report import WEB as WEB
+from wildenv.web.report import append_report
 
 RECIPE = "recipe.json"
-WEB = "web.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,14 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
     The report on the web is also added as a line to ``web.jsonl`` beside the episodes, one for each roll.
 
     Raises:
-        ConfigError: Naming the setting that is wrong; also if the folder holds episodes rolled with other settings.
+        ConfigError: Naming the setting that is wrong; also if the folder holds episodes rolled with other settings, or another
+            run is writing it.
     """
+    with only_writer(folder):
+        return _roll(agent, env, settings, folder, seed)
+
+
+def _roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int) -> Rolled:
     _same_recipe(folder, {"agent": agent, "env": env, "tasks": settings["tasks"], "seed": seed})
     limit = settings["limit"]
     if limit is not None and (not isinstance(limit, int) or limit < 1):
@@ -61,9 +68,12 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
     web = make_web(env["web"], env.get("world"), env.get("undated", "keep"))
     count = len(source) if limit is None else min(limit, len(source))
     task_ids = [source[index].id for index in range(count)]
+    # What may hold a model, a connection or a count of requests is made once and shared by all environments.
+    reward = make_reward(env.get("reward", ORACLE), settings["tasks"], env.get("world"), env.get("limits"))
+    shared = {"tasks": source, "web": web, "reader": make_reader(env.get("reader")), "reward": reward}
     summary = asyncio.run(
         rollout(
-            partial(make_env, **{**env, "tasks": source, "web": web, "reader": make_reader(env.get("reader"))}),
+            partial(make_env, **{**env, **shared}),
             make_policy(agent),
             task_ids,
             folder,
@@ -76,8 +86,7 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
         )
     )
     report = web.report()
-    with (folder / WEB).open("a", encoding="utf-8") as lines:
-        lines.write(json.dumps(report, sort_keys=True) + "\n")
+    append_report(folder, report)
     return Rolled(summary, task_ids, report)
 
 
@@ -91,6 +100,9 @@ def web_line(report: Mapping[str, Any]) -> str:
         kinds.update(found)
     if kinds:
         parts.append("not had: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
+    if kinds["gap"]:
+        again = "web.mode=record web.retry_gaps=true" if report["mode"] == "replay" else "web.retry_gaps=true"
+        parts.append(f"{again} asks again for what earlier runs could not get")
     for name, spent in sorted(report["services"].items()):
         credits = f", {spent['credits']} credits" if spent["credits"] else ""
         cost = f", cost {spent['cost']:.4f}" if spent["cost"] else ""
@@ -111,7 +123,6 @@ def web_name(env: Config) -> str:
 
 def _same_recipe(folder: Path, recipe: Config) -> None:
     """Writes what a folder's episodes are rolled with or, once it holds some, compares it with what was written."""
-    make_folder(folder, "folder")
     path = folder / RECIPE
     written = json.dumps(recipe, sort_keys=True, indent=1, default=str) + "\n"
     if not (folder / ROWS).exists() or not path.exists():

@@ -17,7 +17,6 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
-from tqdm import tqdm
 
 from agents.roll import roll, web_line, web_name
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
@@ -26,6 +25,7 @@ from trainers.filters import FILTERS, FilterReport, FilterSettings, keep
 from trainers.hub import write_dataset
 from wildenv.episode import LatestEpisodes
 from wildenv.errors import ConfigError
+from wildenv.progress import progress
 from wildenv.rollout import RolloutSummary
 
 REPORT = "filters.json"
@@ -85,7 +85,8 @@ def write_rows(folder: Path, filters: FilterSettings, task_ids: Set[str] | None 
     """Filters the episodes of these tasks, or of all, into ``rows.jsonl`` in the order of their ids, and writes the report."""
     report = FilterReport()
     with RowWriter(folder) as writer:
-        for episode in tqdm(LatestEpisodes(folder), desc="filtering", unit="ep"):
+        latest = LatestEpisodes(folder)
+        for episode in progress(latest, "filtering", len(latest), "ep"):
             if (task_ids is None or episode.task_id in task_ids) and keep(episode, filters, report):
                 writer.write(Row.from_episode(episode))
     report.write(folder / REPORT)

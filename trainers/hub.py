@@ -18,7 +18,7 @@ from datasets import Dataset, Features, Image, Json, List, Value, load_dataset, 
 
 from trainers.data import SCHEMA_VERSION, Row, Rows
 from wildenv.errors import ConfigError, DataError
-from wildenv.images import ImageStore, decode
+from wildenv.images import ImageStore, decode, digest_of
 from wildenv.messages import digests_of
 
 FEATURES = Features(
@@ -114,13 +114,27 @@ class _DatasetImages(ImageStore):
 
     kept = 512
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._latest: dict[str, bytes] = {}
+
     def put_png(self, png: bytes) -> str:
-        digest = super().put_png(png)
+        digest = digest_of(png)
         # The newest come last, also when they were there already.
-        self._memory[digest] = self._memory.pop(digest)
-        while len(self._memory) > self.kept:
-            del self._memory[next(iter(self._memory))]
+        self._latest.pop(digest, None)
+        self._latest[digest] = png
+        while len(self._latest) > self.kept:
+            del self._latest[next(iter(self._latest))]
         return digest
+
+    def png(self, digest: str) -> bytes:
+        try:
+            return self._latest[digest]
+        except KeyError:
+            raise DataError(f"picture {digest[:12]} is not among the last {self.kept} that were read") from None
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._latest
 
 
 def _export(rows: Rows) -> Iterator[dict[str, Any]]:

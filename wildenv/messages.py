@@ -21,6 +21,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from wildenv.errors import MessageError
@@ -31,6 +32,9 @@ Block = dict[str, Any]
 
 MAX_ACTION_CHARS = 65_536
 """A longer action is refused unread."""
+
+_UNREADABLE_CHARS = 2_000
+"""Of an action that cannot be read, so much is kept."""
 
 ANSWER = "answer"
 IMAGE_LINE = "<image>"
@@ -120,6 +124,13 @@ def written_form(action: Any) -> str:
         return _json(action)
     except MessageError:
         return f"({type(action).__name__})"
+
+
+def unreadable_message(action: Any) -> Message:
+    """Returns the canonical message of a turn that cannot be read as an action: what was written, a long text cut."""
+    written = written_form(action)
+    shown = written if len(written) <= _UNREADABLE_CHARS else f"{written[:_UNREADABLE_CHARS]} [cut]"
+    return {"role": "assistant", "content": [text_block(shown)] if shown else []}
 
 
 def storable(text: str) -> str:
@@ -212,10 +223,10 @@ def read_observation(text: str) -> list[list[str]]:
     blocks: list[list[str]] = []
     for reply in replies:
         blocks.append([])
-        for part in re.split(rf"^({IMAGE_LINE})$", reply, flags=re.MULTILINE):
-            inner = part if part == IMAGE_LINE else part.removeprefix("\n").removesuffix("\n")
-            if inner:
-                blocks[-1].append(inner)
+        # Line by line, so that a text that begins or ends with an empty line keeps it.
+        for picture, found in groupby(reply.split("\n") if reply else [], lambda line: line == IMAGE_LINE):
+            lines = list(found)
+            blocks[-1] += lines if picture else ["\n".join(lines)]
     return blocks
 
 

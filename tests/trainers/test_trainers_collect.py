@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
+from hydra import compose, initialize_config_dir
 
 from agents.maker import make_policy
+from agents.runs import plain
 from trainers.collect import collect, default_folder, write_rows
 from trainers.data import RowFolder
 from trainers.filters import FilterSettings
@@ -26,8 +28,9 @@ def entry(path: str) -> dict[str, Any]:
 
 @pytest.fixture
 def env() -> dict[str, Any]:
-    pixels = {"max_pixels": 12544, "multiple": 28}
-    return {**entry("env/savanna.yaml"), "web": entry("web/miniweb.yaml"), "pixels": pixels, "world": {"events": 60, "seed": 3}}
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        config = compose("collect", overrides=["env.world.events=60", "env.world.seed=3"])
+    return {**plain(config)["env"], "pixels": {"max_pixels": 12544, "multiple": 28}}
 
 
 @pytest.fixture
