@@ -1,5 +1,7 @@
 """Rolls an agent over a benchmark and prints its scores: ``python -m benchmarks.evaluate benchmark=savanna agent=lci``.
 
+With ``reward=all generator=compositor judge=oracle`` the answers are drawn and judged as well.
+
 Writes episodes as it goes and resumes a folder that holds some; prints the search score by domain and by retrieval confusion with
 bootstrap 95 % intervals, and why the rest failed; leaves ``scores.json`` beside the episodes.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,11 +21,12 @@ from rich.console import Console
 
 from agents.roll import roll, web_line, web_name
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
-from benchmarks.savanna.scores import score
-from benchmarks.savanna.tables import MINIWEB_NOTE, extras_line, failure_table, score_table
+from benchmarks.savanna.scores import Scores, score
+from benchmarks.savanna.tables import MINIWEB_NOTE, component_table, extras_line, failure_table, score_table
 from wildenv.episode import Episode, LatestEpisodes
 from wildenv.errors import ConfigError
 from wildenv.registration import MINIWEB, miniworld, world_config
+from wildenv.rewards.search import COMPONENT
 from wildenv.rollout import episode_seed
 
 SCORES = "scores.json"
@@ -43,12 +46,24 @@ def main(composed: DictConfig) -> None:
         scores = score(episodes, kappa)
         (folder / SCORES).write_text(json.dumps(asdict(scores), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         console = Console()
-        console.print(score_table(scores, f"{agent['name']} on {config['benchmark']['tasks']}"))
+        if COMPONENT in scores.components or not scores.components:
+            console.print(score_table(scores, f"{agent['name']} on {config['benchmark']['tasks']}"))
+        if scores.components.keys() - {COMPONENT}:
+            console.print(component_table(scores, len(episodes)))
         console.print(failure_table(scores, len(episodes)))
         console.print(extras_line(scores))
         if of_miniweb(config):
             console.print(MINIWEB_NOTE)
         console.print(f"episodes and scores: {folder}")
+        if nothing_scored(scores, episodes, config["env"]["reward"]):
+            raise SystemExit("error: no episode was scored; the reasons are above")
+
+
+def nothing_scored(scores: Scores, episodes: Sequence[Episode], reward: Any) -> bool:
+    """Whether a run was in vain: no episode was scored; or, where no score is asked for, every one failed."""
+    if reward is None:
+        return all(episode.failure is not None for episode in episodes)
+    return scores.search is None and not any(scores.components.values())
 
 
 def play_all(config: Config, folder: Path, agent: Config) -> list[Episode]:

@@ -44,6 +44,7 @@ class Scores:
 
     Attributes:
         search: The search score; None if nothing was scored.
+        components: Mean of every component of the reward and of its parts, by name; each over the episodes that have it scored.
         by_domain: By domain, alphabetically.
         by_kappa: By κ bucket; empty if κ is not known.
         unscored: How many episodes have no valid reward, by end reason.
@@ -56,6 +57,7 @@ class Scores:
     """
 
     search: Interval | None
+    components: dict[str, Interval | None]
     by_domain: dict[str, Interval]
     by_kappa: dict[str, Interval]
     unscored: dict[str, int]
@@ -79,22 +81,31 @@ def score(episodes: Sequence[Episode], kappa: Callable[[str], float] | None = No
     """
     if not episodes:
         raise ValueError("there are no episodes to score")
-    scored = {e.task_id: (e, value) for e in episodes if e.reward_valid and (value := e.rewards.get(COMPONENT)) is not None}
+    # A component counts by itself: the search score stands where another component has no verdict.
+    scored = {e.task_id: (e, value) for e in episodes if (value := e.rewards.get(COMPONENT)) is not None}
+    names = sorted({name for e in episodes for name in e.rewards})
     values = {task_id: value for task_id, (_, value) in scored.items()}
     domains = _grouped(((e.task["domain"], value) for e, value in scored.values()), sorted)
     buckets: dict[str, list[float]] = {}
     if kappa is not None:
-        names = [bucket_name(index) for index in range(len(KAPPA_EDGES))]
+        order = [bucket_name(index) for index in range(len(KAPPA_EDGES))]
         pairs = ((bucket_of(kappa(task_id)), value) for task_id, value in values.items())
-        buckets = _grouped(pairs, lambda keys: [name for name in names if name in keys])
+        buckets = _grouped(pairs, lambda keys: [name for name in order if name in keys])
+
+    def lacking(episode: Episode) -> bool:
+        # A reward may have no search component at all.
+        return COMPONENT in names or not names or not episode.reward_valid
+
+    components = {name: [value for e in episodes if (value := e.rewards.get(name)) is not None] for name in names}
     turns = sum(e.usage.get("turns", 0) for e in episodes)
     unread = sum(step["name"] == "" for e in episodes for step in e.steps)
     kinds = Counter(kind_of_failure(e) for e, value in scored.values() if value < 1)
     return Scores(
         search=bootstrap(list(values.values())),
+        components={name: bootstrap(found) for name, found in components.items()},
         by_domain=_intervals(domains),
         by_kappa=_intervals(buckets),
-        unscored=dict(sorted(Counter(e.end_reason for e in episodes if e.task_id not in scored).items())),
+        unscored=dict(sorted(Counter(e.end_reason for e in episodes if e.task_id not in scored and lacking(e)).items())),
         failures={kind: kinds[kind] for kind in FAILURES if kinds[kind]},
         clean=_clean(episodes),
         answered=sum(e.answer is not None for e in episodes) / len(episodes),

@@ -9,6 +9,8 @@ from rich.table import Table
 from benchmarks.intervals import paired
 from benchmarks.savanna.scores import Scores
 
+_FIRST = ("search", "identity", "context", "generation")
+
 MINIWEB_NOTE = "Scores on the generated miniweb; not comparable with scores on Savanna or the live web."
 
 
@@ -25,6 +27,21 @@ def score_table(scores: Scores, title: str) -> Table:
     for groups in (scores.by_domain, scores.by_kappa):
         for number, (name, interval) in enumerate(groups.items(), 1):
             table.add_row(name, str(interval.n), interval.percent(), end_section=number == len(groups))
+    return table
+
+
+def component_table(scores: Scores, total: int) -> Table:
+    """Returns every component of the reward, and the parts of the generation score; percent with bootstrap 95 % interval."""
+    table = Table(title="components of the reward")
+    table.add_column("")
+    table.add_column("n", justify="right")
+    table.add_column("unscored", justify="right")
+    table.add_column("% [95 % interval]", justify="right")
+    first = [name for name in _FIRST if name in scores.components]
+    for name in [*first, *(name for name in scores.components if name not in first)]:
+        found = scores.components[name]
+        count = 0 if found is None else found.n
+        table.add_row(name, str(count), str(total - count), "nothing was scored" if found is None else found.percent())
     return table
 
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.savanna.scores import FAILURES, bucket_of, kind_of_failure, score
-from benchmarks.savanna.tables import comparison_table, failure_table, score_table
+from benchmarks.savanna.tables import comparison_table, component_table, failure_table, score_table
 from wildenv.episode import Episode
 
 
@@ -120,3 +120,31 @@ def test_tables_show_the_numbers() -> None:
     assert "wrong version" in text
     assert "unscored: judge" in text
     assert "κ = 1" in text
+
+
+def test_a_component_counts_by_itself_and_says_what_is_unscored() -> None:
+    rewards = [{"search": 1.0, "generation": None, "identity": None}, {"search": 0.0, "generation": 0.2, "identity": 0.0}]
+    episodes = [_episode("a", None, end="judge"), _episode("b", 0.0)]
+    for one, given in zip(episodes, rewards, strict=True):
+        one.rewards = dict(given)
+    scores = score(episodes)
+    assert scores.components["generation"] is not None
+    assert (scores.components["generation"].mean, scores.components["generation"].n) == (0.2, 1)
+    assert scores.search is not None
+    assert (scores.search.mean, scores.search.n) == (0.5, 2)
+    console = Console(width=100, file=StringIO())
+    console.print(component_table(scores, 2))
+    lines = [line.split() for line in console.file.getvalue().splitlines() if line.startswith("│")]  # type: ignore[attr-defined]
+    assert [(line[1], line[3], line[5]) for line in lines] == [
+        ("search", "2", "0"),
+        ("identity", "1", "1"),
+        ("generation", "1", "1"),
+    ]
+
+
+def test_a_reward_without_a_search_component_leaves_nothing_unscored() -> None:
+    episodes = [_episode("a", 0.5), _episode("b", None, end="web")]
+    episodes[0].rewards, episodes[1].rewards = {"kscore": 0.5}, {}
+    scores = score(episodes)
+    assert (scores.search, scores.unscored) == (None, {"web": 1})
+    assert scores.components["kscore"] is not None

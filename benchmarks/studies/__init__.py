@@ -1,0 +1,1 @@
+"""Studies of the benchmark itself, rather than of an agent."""
