@@ -3,7 +3,7 @@ PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.ready
 RUN ?= outputs/sft/ranger
 
-.PHONY: sft test check clean
+.PHONY: sft test check browser clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -27,6 +27,9 @@ check: $(READY)  ## lint, format, types, import contracts
 	$(PYTHON) -m mypy
 	$(VENV)/bin/lint-imports
 	$(PYTHON) -m codespell_lib
+
+browser:  ## install Chromium from Debian, for the tests of the report's page; needs root
+	command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
 clean:  ## remove the virtual environment and all outputs
 	rm -rf $(VENV) outputs multirun wandb
