@@ -32,7 +32,6 @@ from wildenv.judges.base import Submission, Verdict
 from wildenv.policy import Observation
 from wildenv.rewards.search import SearchReward
 from wildenv.rollout import RolloutSummary, rollout
-from wildenv.secrets import secret_from_env
 from wildenv.task import Task, TaskList
 from wildenv.testing import sockets_blocked
 from wildenv.web.client import WebClient
@@ -182,7 +181,7 @@ def recording(storm: Storm) -> WebClient:
     """Returns the client of a storm, made from settings as a user makes it."""
     search: dict[str, Any] = {"name": storm.search, "url": storm.url, "timeout_s": storm.service_s}
     search["rules"] = {"concurrency": 16, "attempts": 2, "backoff_s": 0.1, "longest_wait_s": 5.0}
-    search |= {"key_env": KEY_ENV} if storm.search == "serper" else {"authorization": secret_from_env(KEY_ENV, "authorization")}
+    search["key_env" if storm.search == "serper" else "authorization_env"] = KEY_ENV
     settings = {
         "mode": "record",
         "store": str(Path(storm.folder) / STORE),
