@@ -24,10 +24,10 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agents.chat_model import not_sent, request_seed, unusable
+from agents.chat_model import Tally, not_sent, request_seed, unusable
 from agents.prompts import load_prompt
 from agents.transcript import Transcript
 from wildenv.errors import ConfigError, MessageError, UsageError
@@ -78,12 +78,18 @@ class ChatPolicy:
         self.reminders = reminders
         self.send_seed = send_seed
         self.counts: Counter[str] = Counter()
+        self._tally = Tally()
         self._transcript: Transcript | None = None
 
     @property
     def messages(self) -> list[Message]:
         """The chat so far, as the environment records it."""
         return [] if self._transcript is None else list(self._transcript.messages)
+
+    @property
+    def usage(self) -> Mapping[str, float]:
+        """What the model took in this episode so far; see `wildenv.policy.Policy`."""
+        return self._tally.spent.to_dict()
 
     def reset(self, task_prompt: str, tools: Sequence[dict[str, Any]], seed: int = 0) -> None:
         """Starts an episode; the task prompt comes again with the first observation, and is taken from there."""
@@ -95,6 +101,7 @@ class ChatPolicy:
         self._last_turn = self.max_turns
         self._searched: set[str] = set()
         self.counts = Counter()
+        self._tally = Tally()
 
     async def act(self, observation: Observation) -> Turn:
         """Returns the model's next turn.
@@ -155,7 +162,7 @@ class ChatPolicy:
     async def _complete(self, chat: Transcript, messages: list[Message], tools: list[dict[str, Any]]) -> Turn:
         self._requests += 1
         seed = request_seed(self._seed, self._requests) if self.send_seed else None
-        reply = await self.model.complete(messages, tools=tools, images=chat.store, seed=seed)
+        reply = await self._tally.ask(self.model, messages, tools=tools, images=chat.store, seed=seed)
         # As text, a turn that turns out to be unreadable is recorded as it was written.
         return reply.message() if reply.tool_calls else reply.text
 

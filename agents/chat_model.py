@@ -1,18 +1,43 @@
-"""What policies with a chat model share: opening it, its seeds, and what becomes of a reply that cannot be used."""
+"""What policies with a chat model share: opening it, its seeds, what it takes, and replies that cannot be used."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from agents.transcript import turn_seed
 from wildenv.disarm import disarm
 from wildenv.errors import ConfigError
+from wildenv.messages import Message
+from wildenv.models.base import Chat
 from wildenv.models.chat import ChatModel
-from wildenv.models.reply import ReplyError
+from wildenv.models.reply import Reply, ReplyError
+from wildenv.models.usage import Usage
 from wildenv.web.store import Store
 
 _SETTING = "agent.model"
+
+
+class Tally:
+    """Asks a model and adds up what its replies took, those that cannot be used included.
+
+    Attributes:
+        spent: The sum. A reply from a store counts like the one that was asked for, so that episodes stay the same.
+    """
+
+    def __init__(self) -> None:
+        self.spent = Usage()
+
+    async def ask(self, model: Chat, messages: Sequence[Message], **asked: Any) -> Reply:
+        """Returns the reply; see `Chat.complete`."""
+        try:
+            reply = await model.complete(messages, **asked)
+        except ReplyError as error:
+            self.spent += error.usage
+            raise
+        self.spent += reply.usage
+        return reply
 
 
 def from_config(store: str | Path | None = None, **settings: Any) -> ChatModel:

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agents.asked import Asked
 from agents.maker import make_policy
+from agents.numbers import positive, share, whole
 from agents.runs import Config
 from wildenv.episode import ROWS
 from wildenv.errors import ConfigError
@@ -45,16 +47,22 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
     Args:
         agent: ``conf/agent`` entry, see `agents.maker`.
         env: Arguments of `wildenv.registration.make_env`, `tasks` excepted.
-        settings: ``tasks``, ``limit`` (None is all), ``concurrency``, ``deadline_s`` (seconds) and ``max_failed`` (a share).
+        settings: ``tasks``, ``limit`` (None is all), ``concurrency``, ``deadline_s`` (seconds) and ``max_failed`` (a share); a
+            benchmark has a ``name`` as well.
         folder: Where episodes go.
         seed: Of the run.
 
-    The report on the web is also added as a line to ``web.jsonl`` beside the episodes, one for each roll.
+    The report on the web is also added as a line to ``web.jsonl`` beside the episodes, one for each roll, also for one that ends
+    with an error or is interrupted; one that is killed leaves none.
 
     Raises:
         ConfigError: Naming the setting that is wrong; also if the folder holds episodes rolled with other settings, or another
             run is writing it.
     """
+    whole("limit", settings["limit"], none="all tasks")
+    whole("concurrency", settings["concurrency"])
+    positive("deadline_s", settings["deadline_s"], none="no limit")
+    share("max_failed", settings["max_failed"], none="never to stop")
     with only_writer(folder):
         return _roll(agent, env, settings, folder, seed)
 
@@ -62,31 +70,33 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
 def _roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int) -> Rolled:
     _same_recipe(folder, {"agent": agent, "env": env, "tasks": settings["tasks"], "seed": seed})
     limit = settings["limit"]
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise ConfigError(f"limit={limit!r} must be a whole number of at least 1; null is all tasks")
     source = make_tasks(settings["tasks"], env.get("world"))
     web = make_web(env["web"], env.get("world"), env.get("undated", "keep"))
     count = len(source) if limit is None else min(limit, len(source))
     task_ids = [source[index].id for index in range(count)]
+    Asked(count, settings.get("name")).keep(folder)
     # What may hold a model, a connection or a count of requests is made once and shared by all environments.
     reward = make_reward(env.get("reward", ORACLE), settings["tasks"], env.get("world"), env.get("limits"))
     shared = {"tasks": source, "web": web, "reader": make_reader(env.get("reader")), "reward": reward}
-    summary = asyncio.run(
-        rollout(
-            partial(make_env, **{**env, **shared}),
-            make_policy(agent),
-            task_ids,
-            folder,
-            seed=seed,
-            concurrency=settings["concurrency"],
-            deadline_s=settings["deadline_s"],
-            max_failed=settings["max_failed"],
-            name=agent["name"],
-            description=f"{agent['name']} on {settings['tasks']}",
+    try:
+        summary = asyncio.run(
+            rollout(
+                partial(make_env, **{**env, **shared}),
+                make_policy(agent),
+                task_ids,
+                folder,
+                seed=seed,
+                concurrency=settings["concurrency"],
+                deadline_s=settings["deadline_s"],
+                max_failed=settings["max_failed"],
+                name=agent["name"],
+                description=f"{agent['name']} on {settings['tasks']}",
+            )
         )
-    )
-    report = web.report()
-    append_report(folder, report)
+    finally:
+        # What was asked for before a stop has been charged as well.
+        report = web.report()
+        append_report(folder, report)
     return Rolled(summary, task_ids, report)
 
 

@@ -20,11 +20,13 @@ from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
 
+from agents.numbers import whole
 from agents.runs import freeze, plain, plain_errors, run_dir
 from benchmarks.alignment.agreement import Agreement, agreement
 from benchmarks.alignment.judged import Judged, Said, judged
 from benchmarks.alignment.labels import CLASSES, CONTEXT, IDENTITY, SEARCH, Key, read_labels, write_template
 from benchmarks.intervals import Interval
+from benchmarks.spreadsheet import guarded
 from wildenv.episode import IMAGES, LatestEpisodes
 from wildenv.errors import ConfigError
 from wildenv.images import ImageStore
@@ -42,7 +44,7 @@ class Compared:
     Attributes:
         agreement: None if no item has both labels.
         unscored: Labelled items that the judge left unscored.
-        unlabelled: Items the judge decided and the people did not.
+        unlabelled: Items the judge was asked about and the people did not label.
         absent: Labelled items of tasks or items that the run does not have.
         disagreements: Key, the people's label and the judge's.
     """
@@ -59,6 +61,7 @@ def main(composed: DictConfig) -> None:
     """Composes the comparison and prints it, or writes a template."""
     with plain_errors():
         config = plain(composed)
+        whole("seed", config["seed"], least=0)
         folder = Path(config["run"])
         found = judged(tqdm(LatestEpisodes(folder), desc="episodes", unit="episode"))
         console = Console()
@@ -91,17 +94,20 @@ def compare(labels: Mapping[Key, str | None], found: Judged, seed: int = 0) -> d
         ConfigError: If not one label is of the run.
     """
     given = {_resolved(key, found): label for key, label in labels.items() if label is not None}
-    if not any(key in found.said or key[:2] in found.unscored for key in given):
+    if not any(key in found.said or found.left_open(key) for key in given):
         raise ConfigError("no label in human names an item of run that a judge was asked about; do the task ids belong together?")
     compared = {}
     for judgment, classes in CLASSES.items():
         mine = {key: label for key, label in given.items() if key[1] == judgment}
         both = sorted(key for key in mine if key in found.said)
-        unscored = [key for key in mine if key not in found.said and key[:2] in found.unscored]
+        unscored = [key for key in mine if found.left_open(key)]
+        touched = {key[:2] for key in mine}
+        silent = [key for key in found.said if key[1] == judgment and key not in mine]
+        silent += [key for key in found.unscored if key[1] == judgment and key[:2] not in touched]
         compared[judgment] = Compared(
             agreement=agreement([(key[0], mine[key], found.said[key].label) for key in both], classes, seed),
             unscored=len(unscored),
-            unlabelled=sum(key[1] == judgment and key not in mine for key in found.said),
+            unlabelled=len(silent),
             absent=len(mine) - len(both) - len(unscored),
             disagreements=tuple((key, mine[key], found.said[key].label) for key in both if mine[key] != found.said[key].label),
         )
@@ -109,14 +115,17 @@ def compare(labels: Mapping[Key, str | None], found: Judged, seed: int = 0) -> d
 
 
 def template_rows(found: Judged, folder: Path) -> list[tuple[Key, str, str]]:
-    """Returns the rows of a template: what is asked, and the files of the pictures relative to the folder."""
+    """Returns the rows of a template: what is asked, and the files of the pictures relative to the folder.
+
+    What the judge left unscored is among them, and nothing tells it apart.
+    """
     store = ImageStore(folder / IMAGES)
 
     def files(said: Said) -> str:
         named = [(name, store.path(digest)) for name, digests in said.pictures.items() for digest in digests]
         return "; ".join(f"{name}: {path.relative_to(folder).as_posix()}" for name, path in named)
 
-    return [(key, said.about, files(said)) for key, said in sorted(found.said.items())]
+    return [(key, said.about, files(said)) for key, said in sorted({**found.unscored, **found.said}.items())]
 
 
 def write(compared: Mapping[str, Compared], found: Judged, folder: Path) -> None:
@@ -131,7 +140,8 @@ def write(compared: Mapping[str, Compared], found: Judged, folder: Path) -> None
         writer.writerow(("task_id", "judgment", "item", "human", "judge", "about", "judge_reason"))
         for one in compared.values():
             for key, people, judge in one.disagreements:
-                writer.writerow((*key, people, judge, found.said[key].about, found.said[key].reason))
+                said = found.said[key]
+                writer.writerow(map(guarded, (*key, people, judge, said.about, said.reason)))
 
 
 def tables(compared: Mapping[str, Compared]) -> list[Table]:

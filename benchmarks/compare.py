@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,19 @@ def main(composed: DictConfig) -> None:
         (run / TABLE).write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         console = Console()
         console.print(loss_line(run))
-        played = max(sum(found.unscored.values()) + len(found.passed) for found in scores.values())
-        title = f"{config['benchmark']['tasks']}: the same {played} tasks and seeds for each"
-        console.print(comparison_table(scores, "untrained", title))
+        console.print(comparison_table(scores, "untrained", title_of(config["benchmark"]["tasks"], scores)))
         if of_miniweb(config):
             console.print(MINIWEB_NOTE)
+
+
+def title_of(tasks: str, scores: Mapping[str, Scores]) -> str:
+    """Says what was played, and whether it was as much by each; unscored episodes are in no score."""
+    counts = {name: found.episodes for name, found in scores.items()}
+    if len(set(counts.values())) > 1:
+        return f"{tasks}, unequal: " + ", ".join(f"{name} played {count}" for name, count in counts.items())
+    scored = {0 if found.search is None else found.search.n for found in scores.values()}
+    same = "" if len(scored) == 1 else "; not as many are scored for each"
+    return f"{tasks}: the same {next(iter(counts.values()))} tasks and seeds for each{same}"
 
 
 def read_run(run: Path) -> Config:

@@ -14,6 +14,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
+from agents.numbers import whole
 from agents.runs import Config, freeze, plain, plain_errors, run_dir
 from benchmarks.studies.cutoff_table import csv_text, headings, markdown, notes, rows, terminal_table
 from benchmarks.studies.hit_rate import HitRates, hit_rates
@@ -37,9 +38,12 @@ def main(composed: DictConfig) -> None:
     """Composes the study, runs and prints it."""
     with plain_errors():
         config = plain(composed)
+        whole("seed", config["seed"], least=0)
+        for name in ("k", "limit", "repetitions"):
+            whole(name, config[name])
         console = Console()
         if config["requests"] is not None:
-            for path in write_requests(read_queries(_needed(config, "queries")), config["requests"], _count(config, "k")):
+            for path in write_requests(read_queries(_needed(config, "queries")), config["requests"], config["k"]):
                 console.print(f"wildenv record --requests {path}", markup=False, soft_wrap=True)
             return
         folder = run_dir()
@@ -56,8 +60,8 @@ def simulated(config: Config) -> Study:
     """Runs the study on the miniweb."""
     world = miniworld(world_config(config["world"]))
     queries = draw_queries(world, make_tasks(config["tasks"], config["world"]), config["limit"], config["words"], config["seed"])
-    web, repetitions = SimulatedWeb(world, config["undated"]), _count(config, "repetitions")
-    rates = hit_rates(queries, web.web, web.shows, lambda _: repetitions, _count(config, "k"))
+    web, repetitions = SimulatedWeb(world, config["undated"]), config["repetitions"]
+    rates = hit_rates(queries, web.web, web.shows, lambda _: repetitions, config["k"])
     title = f"Cutoff study on {config['tasks']}, queries by {config['words']}"
     return Study(rates, title, notes(True, config["undated"]))
 
@@ -66,7 +70,7 @@ def recorded(config: Config) -> Study:
     """Runs the study on packs."""
     queries = read_queries(_needed(config, "queries"))
     webs = RecordedWebs(config["packs"], read_labels(_needed(config, "labels"), queries), config["undated"])
-    rates = hit_rates(queries, webs.web, webs.shows, webs.repetitions, _count(config, "k"))
+    rates = hit_rates(queries, webs.web, webs.shows, webs.repetitions, config["k"])
     return Study(rates, f"Cutoff study on {Path(config['queries']).name}", notes(False, config["undated"]))
 
 
@@ -83,13 +87,6 @@ def _needed(config: Config, name: str) -> str:
     if config[name] is None:
         raise ConfigError(f"{name} is not set; name the JSONL file, see conf/cutoff_study.yaml")
     return str(config[name])
-
-
-def _count(config: Config, name: str) -> int:
-    value = config[name]
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"{name}={value!r} must be a whole number of at least 1")
-    return value
 
 
 if __name__ == "__main__":

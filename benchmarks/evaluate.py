@@ -25,9 +25,11 @@ from benchmarks.savanna.scores import Scores, score
 from benchmarks.savanna.tables import MINIWEB_NOTE, component_table, extras_line, failure_table, score_table
 from wildenv.episode import Episode, LatestEpisodes
 from wildenv.errors import ConfigError
+from wildenv.files import read_text
 from wildenv.registration import MINIWEB, miniworld, world_config
 from wildenv.rewards.search import COMPONENT
 from wildenv.rollout import episode_seed
+from wildenv.strict_json import loads
 
 SCORES = "scores.json"
 _NAMED = 5
@@ -104,9 +106,9 @@ def kappa_of(benchmark: Config, env: Config) -> Callable[[str], float] | None:
     if kappa == MINIWEB:
         return miniworld(world_config(env.get("world"))).kappa
     try:
-        table: dict[str, Any] = json.loads(Path(kappa).read_text(encoding="utf-8"))
+        table: dict[str, Any] = loads(read_text(kappa, "benchmark.kappa"))
         values = {str(key): float(value) for key, value in table.items()}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError) as error:
         raise ConfigError(f"benchmark.kappa={kappa!r}: give miniweb, null or a JSON file of task id to κ ({error})") from error
 
     def look_up(task_id: str) -> float:

@@ -31,7 +31,8 @@ def main(composed: DictConfig) -> None:
         console = Console()
         if any(run.miniweb for run in runs):
             console.print(MINIWEB_NOTE)
-        for line in lines_of(bundle):
+        unfinished = [run.extent for run in runs if run.unfinished]
+        for line in [*unfinished, *lines_of(bundle)]:
             console.print(line, markup=False)
 
 

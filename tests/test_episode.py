@@ -121,7 +121,7 @@ def test_a_folder_without_episodes_is_named(tmp_path: Path) -> None:
         list(read_episodes(tmp_path / "none"))
 
 
-@pytest.mark.parametrize("line", [b"{oops", b"[1]", b"{}", b"\xff\xfe", b'{"schema_version": 1, "task": 3}'])
+@pytest.mark.parametrize("line", [b"{oops", b"[1]", b"{}", b"\xff\xfe", b'{"schema_version": 1, "task": 3}', b"[" * 100_000])
 def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     env = _played()
     EpisodeWriter(tmp_path).append(env.episode, env.store)
@@ -131,6 +131,9 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     next(found)
     with pytest.raises(DataError, match=r"episodes\.jsonl, line 2"):
         next(found)
+
+
+VERDICT = {"judge": "j", "value": 1.0, "reason": "", "evidence": {}, "usage": {}}
 
 
 def _reply(row: dict[str, Any]) -> dict[str, Any]:
@@ -155,6 +158,44 @@ def _reply(row: dict[str, Any]) -> dict[str, Any]:
         (lambda row: row["answer"].update(references=["IMG_077"]), "'IMG_077', which was never shown"),
         (lambda row: row["timings"].pop(), "timings"),
         (lambda row: row.update(reward=float("nan")), "not finite"),
+        (lambda row: row.update(reward="1"), "reward must be a number, not '1'"),
+        (lambda row: row.update(task=[]), "task must be an object"),
+        (lambda row: row["task"].update(meta=3), "task.meta must be an object"),
+        (lambda row: row.update(verdicts={}), "verdicts must be a list of objects"),
+        (lambda row: row["verdicts"].append("good"), "verdicts must be a list of objects"),
+        (lambda row: row["verdicts"].append({**VERDICT, "value": "1"}), r"verdicts\[\d\].value must be a finite number or null"),
+        (lambda row: row["verdicts"].append({**VERDICT, "judge": None}), r"verdicts\[\d\].judge must be a text"),
+        (lambda row: row["verdicts"].append({**VERDICT, "evidence": []}), r"verdicts\[\d\].evidence must be an object"),
+        (
+            lambda row: row["verdicts"].append({**VERDICT, "parts": {"a": "b"}}),
+            "parts must be an object of finite numbers or nulls",
+        ),
+        (
+            lambda row: row["verdicts"].append({**VERDICT, "evidence": {"ground_truth": 3}}),
+            "ground_truth must be a list of texts",
+        ),
+        (lambda row: row.update(rewards=[1.0]), "rewards must be an object of finite numbers"),
+        (lambda row: row.update(rewards={"search": True}), "rewards must be an object of finite numbers"),
+        (lambda row: row.update(decisions=[{"call": "c"}]), r"decisions\[0\].url is missing"),
+        (lambda row: row.update(decisions=[3]), "decisions must be a list of objects"),
+        (lambda row: row["steps"][0].update(ok=1), r"steps\[0\].ok must be true or false"),
+        (lambda row: row["steps"][0].update(notes="n"), r"steps\[0\].notes must be a list of texts"),
+        (lambda row: row["images"][0].update(size=[3]), r"images\[0\].size must be two whole numbers"),
+        (lambda row: row["images"][0].update(size=["a", "b"]), r"images\[0\].size must be two whole numbers"),
+        (lambda row: row["images"][0].pop("source"), r"images\[0\].source is missing"),
+        (lambda row: row["images"][0].update(box=[1]), r"images\[0\].box must be four numbers or null"),
+        (lambda row: row["timings"].__setitem__(0, "long"), "timings must be a list of finite numbers"),
+        (lambda row: row.update(usage={"turns": "two"}), "usage must be an object of finite numbers"),
+        (lambda row: row.update(drawn={"digest": "a"}), "drawn.generator is missing"),
+        (lambda row: row.update(drawn="a"), "drawn must be an object or null"),
+        (lambda row: row.update(answer={"prompt": "p", "references": "IMG_001"}), "answer.references must be a list of texts"),
+        (lambda row: row.update(answer={"references": []}), "answer.prompt is missing"),
+        (lambda row: row["messages"].append("hello"), "messages must be a list of objects"),
+        (lambda row: row["messages"][0].update(content="hello"), r"messages\[0\].content must be a list of objects"),
+        (lambda row: row["messages"][0]["content"][0].pop("text"), r"messages\[0\].content\[0\].text is missing"),
+        (lambda row: row["messages"][0]["content"][0].update(type="sound"), r"content\[0\].type is 'sound', none of text, image"),
+        (lambda row: row["messages"][2].update(tool_calls=[{"id": "c"}]), r"messages\[2\].tool_calls\[0\].function is missing"),
+        (lambda row: _reply(row).pop("name"), "name is missing; it is a text"),
     ],
 )
 def test_an_episode_whose_parts_disagree_is_refused(damage: Any, says: str) -> None:

@@ -28,7 +28,7 @@ from wildenv.registration import ENV_ID, make_env, make_tasks, make_vec, make_we
 from wildenv.rewards.base import RewardReport
 from wildenv.rewards.search import SearchReward
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack
+from wildenv.web.packs.pack import export_pack
 from wildenv.web.store import Store
 
 WORLD = {"events": 60}

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.fakes import FakeProvider, Script, call, make_env, tasks
+from tests.fakes import FakeJudge, FakeProvider, Script, call, make_env, tasks
 from wildenv.env import WildEnv
 from wildenv.episode import ROWS, Episode, EpisodeWriter, LatestEpisodes, read_episodes
 from wildenv.errors import ConfigError, InfrastructureError
+from wildenv.judges.base import Submission, Verdict
 from wildenv.messages import text_of
 from wildenv.policy import Observation, Policy
 from wildenv.rollout import RolloutSummary, episode_seed, play, rollout
+from wildenv.task import Task
 
 IDS = [f"task-{i}" for i in range(10)]
 ACTIONS = [call("text_search", queries=["lantern"]), call("image_search", query="lantern")]
@@ -132,6 +134,85 @@ def test_a_tool_that_hangs_costs_only_its_own_episode(tmp_path: Path) -> None:
     assert len(made) == 4
     for episode in _read(tmp_path):
         assert (episode.end_reason == "deadline") == (episode.task_id in hanging)
+
+
+class SlowJudge(FakeJudge):
+    """Takes its time."""
+
+    async def judge(self, task: Task, submission: Submission) -> Verdict:
+        await asyncio.sleep(0.6)
+        return await super().judge(task, submission)
+
+
+def test_an_answer_in_time_is_scored_however_long_that_takes(tmp_path: Path) -> None:
+    made: list[WildEnv] = []
+
+    def make() -> WildEnv:
+        made.append(make_env(judge=SlowJudge(), tasks=tasks(10)))
+        return made[-1]
+
+    summary = _roll(tmp_path, ids=IDS[:2], make_env=make, concurrency=1, deadline_s=0.3)
+    assert summary.end_reasons == {"answered": 2}
+    assert [(episode.reward, episode.reward_valid) for episode in _read(tmp_path)] == [(1.0, True)] * 2
+    assert len(made) == 1, "the environment is not stuck"
+    # What takes too long before the answer is the agent's all the same.
+    assert _roll(tmp_path / "b", Sleeper, IDS[:1], make_env=make, deadline_s=0.1).end_reasons == {"deadline": 1}
+
+
+def test_a_rollout_that_is_cancelled_does_not_wait_for_a_judge(tmp_path: Path) -> None:
+    async def cut_short() -> None:
+        async with asyncio.timeout(0.3):
+            make = lambda: make_env(judge=SlowJudge(), tasks=tasks(10))  # noqa: E731
+            await rollout(make, Searcher, IDS[:1], tmp_path, progress=False, deadline_s=0.1)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(cut_short())
+    assert not (tmp_path / ROWS).exists()
+
+
+class Paying(Searcher):
+    """Tells what its model took, until it runs dry."""
+
+    def __init__(self, turns: int = 9) -> None:
+        super().__init__()
+        self.turns = turns
+
+    def reset(self, *arguments: Any, **named: Any) -> None:
+        super().reset(*arguments, **named)
+        self.usage: Any = {"calls": 0, "prompt_tokens": 0, "cost": 0.0, "mood": 3}
+
+    async def act(self, observation: Observation) -> Any:
+        self.usage = {
+            **self.usage,
+            "calls": self.usage["calls"] + 1,
+            "prompt_tokens": self.usage["prompt_tokens"] + 100,
+            "cost": self.usage["cost"] + 0.25,
+        }
+        if self.usage["calls"] > self.turns:
+            raise ValueError("no more money")
+        return await super().act(observation)
+
+
+def test_what_a_policy_s_model_took_is_in_the_episode_also_of_a_policy_that_failed(tmp_path: Path) -> None:
+    _roll(tmp_path / "a", Paying, IDS[:1])
+    _roll(tmp_path / "b", lambda: Paying(1), IDS[:1])
+    _roll(tmp_path / "c", Searcher, IDS[:1])
+    paid, broke, free = (_read(tmp_path / name)[0] for name in "abc")
+    told = {"model_calls": 3, "model_prompt_tokens": 300, "model_cost": 0.75}
+    assert paid.usage == {**free.usage, **told}
+    assert not any(name.startswith("model_") for name in free.usage)
+    assert (broke.end_reason, broke.usage["model_calls"], broke.usage["model_cost"]) == ("policy", 2, 0.5)
+
+
+@pytest.mark.parametrize("usage", [5, {"calls": "many"}, {"cost": float("nan")}, {"calls": -1}, {"calls": True}])
+def test_a_usage_that_is_none_is_refused(usage: Any) -> None:
+    class Odd(Searcher):
+        pass
+
+    policy = Odd()
+    policy.usage = usage  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match=r"Odd\.usage must be a mapping of numbers"):
+        asyncio.run(play(_env(), policy, IDS[0], seed=0))
 
 
 def test_a_policy_that_raises_is_recorded_and_stops_nothing(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from wildenv.budget import Limits
 from wildenv.miniweb.config import WorldConfig
 from wildenv.models.chat import ChatModel
 from wildenv.models.page_reader import PageReader
-from wildenv.web.limits import FetchLimits
-from wildenv.web.manners import Rules
+from wildenv.web.net.limits import FetchLimits
+from wildenv.web.net.manners import Rules
 from wildenv.web.providers.serper import SerperProvider
 from wildenv.web.settings import WebSettings
 

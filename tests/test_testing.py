@@ -26,7 +26,7 @@ from wildenv.registration import make_env
 from wildenv.task import Task, TaskList
 from wildenv.testing import play_actions, play_policy, sockets_blocked
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack
+from wildenv.web.packs.pack import export_pack
 from wildenv.web.store import Store
 
 SEARCH = '{"name": "text_search", "arguments": {"queries": ["new press picture"]}}'

@@ -7,6 +7,7 @@ of a task's hidden half is given to the agent; what the web says is not checked 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from wildenv.aio import run_sync
 from wildenv.budget import Budget, Limits
 from wildenv.disarm import disarm
 from wildenv.episode import INFRASTRUCTURE, EndReason, Episode
-from wildenv.errors import ConfigError, InfrastructureError, MessageError, ToolError, UsageError
+from wildenv.errors import ConfigError, InfrastructureError, MessageError, ToolError, UsageError, told
 from wildenv.images import Gallery, ImageStore, PixelPolicy
 from wildenv.judges.base import Reference, Submission, Verdict
 from wildenv.messages import (
@@ -36,7 +37,7 @@ from wildenv.messages import (
     unreadable_message,
 )
 from wildenv.policy import Observation
-from wildenv.rewards.base import Reward, RewardReport
+from wildenv.rewards.base import Reward, RewardReport, checked_report
 from wildenv.secrets import scrub, scrubbed
 from wildenv.spaces import Pictures, Unicode
 from wildenv.task import Task, TaskSource
@@ -49,6 +50,7 @@ from wildenv.tools.web_fetch import WebFetch
 from wildenv.web.client import WebClient
 from wildenv.web.cutoff import PageWithheld
 from wildenv.web.deadline import tool_deadline
+from wildenv.web.request import canonical_json
 
 SYSTEM_PROMPT = (
     "You prepare reference pictures for an image generator. Find out what the thing in the request is and what it looks like, "
@@ -125,6 +127,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         self.action_space = Unicode()
         self._episode: Episode | None = None
         self._task: Task | None = None
+        self._scoring = False
 
     def tools_schema(self) -> list[Schema]:
         """Returns the tools' JSON schemas, ``answer`` last, in OpenAI's form."""
@@ -140,6 +143,11 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         if self._episode is None:
             raise UsageError("there is no episode yet: call reset first")
         return self._episode
+
+    @property
+    def scoring(self) -> bool:
+        """Whether the agent has had its last turn and the episode is being scored, or has been. May be read from any thread."""
+        return self._scoring
 
     @property
     def task_prompt(self) -> str:
@@ -172,7 +180,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
             self.store = ImageStore()
         self._gallery = Gallery(self.store, self.pixels)
         self._budget = Budget(self.limits, self.pixels)
-        self._ended = False
+        self._ended = self._scoring = False
         opening = f"{task.prompt}\nToday is {task.issued.isoformat()}."
         messages: list[Message] = [
             {"role": "system", "content": [text_block(system_prompt)]},
@@ -225,8 +233,8 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                     continue
                 try:
                     replies.append(self._call(call))
-                except Exception as error:  # noqa: BLE001 - a tool may raise anything; it is not the agent's doing
-                    failure = f"{call.name}: {type(error).__name__}: {error}"
+                except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a tool's failure is not the agent's doing
+                    failure = f"{call.name}: {told(error)}"
                     self._log(call.id, call.name, failure, [], 0.0)
                     return self._end("web" if isinstance(error, InfrastructureError) else "tool", replies, failure=failure)
         if self._budget.out_of_turns:
@@ -287,6 +295,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                 with tool_deadline(None if self.web.mode == "replay" else self.tool_deadline_s):
                     result = self._tools[call.name].run(context, call.arguments)
                 blocks, decisions, notes = list(result.blocks), result.decisions, result.notes
+                canonical_json([decisions, notes])
             except ToolError as refused:
                 error = str(refused)[:_ERROR_CHARS]
                 blocks = [text_block(f"[error] {error}")]
@@ -355,14 +364,14 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         return self._end("judge", [], failure=f"no verdict from {', '.join(unscored)}; see the episode's verdicts", report=report)
 
     def _score(self, submission: Submission | None) -> RewardReport:
+        self._scoring = True
         if self.reward is None:
             return RewardReport(0.0, False, {})
         assert self._task is not None
         try:
-            return run_sync(self.reward.score(self._task, submission))
-        except Exception as error:  # noqa: BLE001 - a reward may raise anything; it is not the agent's doing
-            reason = f"unscored: {type(error).__name__}: {error}"
-            return RewardReport(0.0, False, {}, (Verdict(type(self.reward).__name__, None, reason),))
+            return checked_report(run_sync(self.reward.score(self._task, submission)))
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a reward's failure is not the agent's doing
+            return RewardReport(0.0, False, {}, (Verdict(type(self.reward).__name__, None, f"unscored: {told(error)}"),))
 
     def _end(
         self, reason: EndReason, replies: list[Message], failure: str | None = None, report: RewardReport | None = None

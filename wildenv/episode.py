@@ -22,10 +22,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from wildenv.episode_form import check_form
 from wildenv.errors import ConfigError, DataError
 from wildenv.folders import make_folder
 from wildenv.images import ImageRecord, ImageStore
 from wildenv.messages import Message, digests_of
+from wildenv.strict_json import loads
 
 SCHEMA_VERSION = 2
 _READ = (1, 2)
@@ -37,6 +39,11 @@ IMAGES = "images"
 EndReason = Literal["answered", "budget", "turns", "context", "deadline", "web", "tool", "judge", "policy"]
 """How an episode ended: an answer; the tool budget, the turn limit or the context limit ran out; the wall clock ran out;
 the web, a tool, a judge or the policy itself failed."""
+
+MODEL_USAGE: Mapping[str, str] = {
+    f"model_{name}": name for name in ("calls", "prompt_tokens", "completion_tokens", "unmetered", "cost")
+}
+"""What a policy tells of its model, by its name in the usage of an episode; see `wildenv.policy.Policy`."""
 
 INFRASTRUCTURE: frozenset[str] = frozenset({"deadline", "web", "tool", "judge", "policy"})
 """End reasons that are not the agent's doing: such an episode is not scored and is rolled again on resume."""
@@ -64,7 +71,8 @@ class Episode:
         reward_valid: Whether that number may be trained on.
         end_reason: How it ended.
         failure: What failed, when `end_reason` is an infrastructure failure.
-        usage: Counts: tool calls, turns, pictures, pixels, characters, estimated tokens.
+        usage: Counts: tool calls, turns, pictures, pixels, characters, estimated tokens; and those of `MODEL_USAGE` that the
+            policy tells, which cannot be had by playing its messages again.
         timings: Seconds of each step; outside the digest.
     """
 
@@ -85,7 +93,7 @@ class Episode:
     reward_valid: bool = True
     end_reason: EndReason = "answered"
     failure: str | None = None
-    usage: dict[str, int] = field(default_factory=dict)
+    usage: Mapping[str, float] = field(default_factory=dict)
     timings: list[float] = field(default_factory=list)
     schema_version: int = SCHEMA_VERSION
 
@@ -108,6 +116,10 @@ class Episode:
         """Returns the digests of what judges looked at besides the pictures shown: what was drawn, and the ground truth."""
         truth = [digest for verdict in self.verdicts for digest in verdict["evidence"].get("ground_truth", [])]
         return list(dict.fromkeys([*([] if self.drawn is None else [self.drawn["digest"]]), *truth]))
+
+    def without_model_usage(self) -> Episode:
+        """Returns a copy without `MODEL_USAGE`: what playing its messages again gives."""
+        return replace(self, usage={name: count for name, count in self.usage.items() if name not in MODEL_USAGE})
 
     def failed(self, reason: EndReason, failure: str) -> Episode:
         """Returns a copy that ended as a failure; another thread may still be adding to the episode itself."""
@@ -151,13 +163,12 @@ class Episode:
         return episode
 
     def validate(self) -> None:
-        """Checks that the parts agree.
+        """Checks that readers can read every row, and that the parts agree.
 
         Raises:
-            DataError: Naming the first part that does not.
+            DataError: Naming the first part that is damaged or does not agree.
         """
-        if "id" not in self.task:
-            raise DataError("episode whose task has no id")
+        check_form(self.to_dict())
         name = f"episode of {self.task_id!r}"
         if self.end_reason not in get_args(EndReason):
             raise DataError(f"{name}: end reason {self.end_reason!r} is none of {get_args(EndReason)}")
@@ -283,7 +294,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Episode]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield place, Episode.from_dict(json.loads(line))
+                yield place, Episode.from_dict(loads(line))
             except (ValueError, DataError, TypeError, KeyError, AttributeError) as error:
                 raise DataError(f"{path.name}, line {number}: {error}") from error
             place += len(line)

@@ -27,6 +27,14 @@ move its weights. A site that is down is part of the web an agent has to live wi
 from __future__ import annotations
 
 
+def told(error: BaseException) -> str:
+    """Returns the kind of an exception and what it says; one of somebody else's making may be unable to say anything."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - whatever its `__str__` raises
+        return f"{type(error).__name__} (which cannot be written out)"
+
+
 class WildenvError(Exception):
     """Base of the tree."""
 

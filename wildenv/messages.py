@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from typing import Any
 
 from wildenv.errors import MessageError
 from wildenv.images import ImageStore
+from wildenv.strict_json import finite
 
 Message = dict[str, Any]
 Block = dict[str, Any]
@@ -374,14 +374,7 @@ def _load_from(text: str, start: int) -> tuple[Any, int]:
     return (json.loads(_json(value)) if "\\u" in text else value), end
 
 
-def _finite(written: str) -> float:
-    value = float(written)
-    if not math.isfinite(value):
-        raise ValueError(f"{written[:20]} is not a finite number")
-    return value
-
-
-_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+_DECODER = json.JSONDecoder(parse_float=finite, parse_constant=finite)
 
 
 def _read_call(raw: Any, default_id: str) -> ToolCall:

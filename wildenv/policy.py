@@ -32,6 +32,11 @@ class Policy(Protocol):
 
     One instance plays one episode at a time. A policy may set a class or instance attribute ``system_prompt``; the rollout then
     puts it in front of the chat in place of the environment's own.
+
+    A policy that asks a model may have an attribute or property ``usage``: what the running episode took so far, as a mapping of
+    all or some of the numbers ``calls``, ``prompt_tokens``, ``completion_tokens``, ``unmetered`` (calls that told no tokens) and
+    ``cost``, back at 0 after `reset`. The rollout writes them into the episode's usage, as ``model_calls`` and so on. They have
+    to be the same when replies come from a store, or episodes are not.
     """
 
     def reset(self, task_prompt: str, tools: Sequence[dict[str, Any]], seed: int = 0) -> None:

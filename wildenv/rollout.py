@@ -3,6 +3,9 @@
 A failed episode is data: it is recorded with its reason and does not stop the others. Episodes are appended in the order
 they end; readers that need a fixed order use `wildenv.episode.LatestEpisodes`. A tool that hangs past its episode's deadline
 keeps its thread until it returns. A policy whose `act` blocks instead of awaiting stops all episodes, and the deadline with them.
+
+The deadline is the agent's: for its turns and its tools. What it answered in time is drawn and judged however long that takes;
+generators and judges have time limits of their own, and one without holds up its episode.
 """
 
 from __future__ import annotations
@@ -10,15 +13,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from wildenv.env import WildEnv
-from wildenv.episode import INFRASTRUCTURE, ROWS, Episode, EpisodeWriter, read_episodes
-from wildenv.errors import ConfigError, InfrastructureError
+from wildenv.episode import INFRASTRUCTURE, MODEL_USAGE, ROWS, Episode, EpisodeWriter, read_episodes
+from wildenv.errors import ConfigError, InfrastructureError, told
 from wildenv.lock import only_writer
 from wildenv.policy import Policy
 from wildenv.progress import progress_bar
@@ -56,11 +61,14 @@ async def play(env: WildEnv, policy: Policy, task_id: str, seed: int, deadline_s
         policy: A policy nobody else is using.
         task_id: The task.
         seed: For the environment and the policy.
-        deadline_s: Seconds of wall clock; None for no limit.
+        deadline_s: Seconds of wall clock for the agent's turns and its tools; None for no limit.
         name: Name of the policy in the record.
 
     Returns:
         The record. A policy that raises, or runs out of time, ends the episode as a failure with its reason.
+
+    Raises:
+        ConfigError: If the policy's ``usage`` is not what `wildenv.policy.Policy` says.
     """
     slot = _Slot(env)
     try:
@@ -93,7 +101,7 @@ async def rollout(
         folder: Where episodes go.
         seed: Seed of the run.
         concurrency: Episodes at once.
-        deadline_s: Wall clock of an episode, in seconds.
+        deadline_s: Wall clock of an episode in seconds, scoring excepted.
         max_failed: Share of failed episodes above which the rollout stops, looked at from the twentieth episode on.
         resume: Keep what the folder holds already and roll only missing and failed episodes; without it the folder must be
             empty.
@@ -103,7 +111,8 @@ async def rollout(
 
     Raises:
         ConfigError: If a setting is out of range, the folder cannot be written, it holds episodes and `resume` is off, it
-            holds episodes of another policy or web, or another run is writing it.
+            holds episodes of another policy or web, another run is writing it, or the policy's ``usage`` is not what
+            `wildenv.policy.Policy` says.
         InfrastructureError: If more than `max_failed` of the episodes failed; the message gives the last reason.
     """
     if concurrency < 1:
@@ -178,6 +187,7 @@ async def _play(slot: _Slot, policy: Policy, task_id: str, seed: int, deadline_s
     loop, env = asyncio.get_running_loop(), slot.env
     options = {"task_id": task_id, "system_prompt": getattr(policy, "system_prompt", None), "policy": name}
     observation, _ = await loop.run_in_executor(slot.threads, lambda: env.reset(seed=seed, options=options))
+    step: asyncio.Future[Any] | None = None
     try:
         async with asyncio.timeout(deadline_s):
             started = ended = False
@@ -196,14 +206,34 @@ async def _play(slot: _Slot, policy: Policy, task_id: str, seed: int, deadline_s
                     if isinstance(error, asyncio.CancelledError) and current is not None and current.cancelling():
                         # The deadline passed, or the whole rollout ends: not the policy's doing.
                         raise
-                    env.fail("policy", f"{type(error).__name__}: {error}")
+                    env.fail("policy", told(error))
                     break
-                observation, _, terminated, truncated, _ = await loop.run_in_executor(slot.threads, env.step, action)
+                step = loop.run_in_executor(slot.threads, env.step, action)
+                observation, _, terminated, truncated, _ = await asyncio.shield(step)
                 ended = terminated or truncated
     except TimeoutError:
-        slot.stuck = True
-        return env.episode.failed("deadline", f"more than {deadline_s} s")
-    return env.episode
+        if step is None or not env.scoring:
+            slot.stuck = True
+            return _told(env.episode.failed("deadline", f"more than {deadline_s} s"), policy)
+        await step
+    finally:
+        if step is not None:
+            step.cancel()
+    return _told(env.episode, policy)
+
+
+def _told(episode: Episode, policy: Policy) -> Episode:
+    """Writes what the policy tells of its model into the usage of an episode that has ended."""
+    usage = getattr(policy, "usage", None)
+    if usage is None:
+        return episode
+    told = {name: usage[said] for name, said in MODEL_USAGE.items() if said in usage} if isinstance(usage, Mapping) else None
+    if told is None or not all(type(count) in (int, float) and 0 <= count < math.inf for count in told.values()):
+        raise ConfigError(
+            f"{type(policy).__name__}.usage must be a mapping of numbers, 0 or more, such as {{'calls': 3}}, not {usage!r}"
+        )
+    episode.usage = {**episode.usage, **told}
+    return episode
 
 
 def _finished(folder: Path, resume: bool, name: str, web: str) -> set[tuple[str, int]]:

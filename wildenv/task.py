@@ -7,7 +7,6 @@ cannot stop a caller who reads the hidden fields and prints them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -16,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 from wildenv.errors import ConfigError, DataError
+from wildenv.strict_json import loads
 
 CUTOFF_DAYS = 3
 """Days after the issue date that the web stays visible (Savanna, section 2.2)."""
@@ -182,7 +182,9 @@ def load_jsonl(path: str | Path) -> TaskList:
             if not line.strip():
                 continue
             try:
-                tasks.append(Task.from_dict(json.loads(line.decode("utf-8-sig"))))
+                tasks.append(Task.from_dict(loads(line.decode("utf-8-sig"))))
+            except UnicodeError as error:
+                raise DataError(f"{path.name}, line {number}: it is not UTF-8 text; save the file as UTF-8") from error
             except (ValueError, DataError) as error:
                 raise DataError(f"{path.name}, line {number}: {error}") from error
     return TaskList(tasks, name=str(path))

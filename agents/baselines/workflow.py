@@ -11,13 +11,13 @@ model that fails raises. Unlike Mind-Brush's, references are separate pictures a
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from PIL import Image
 
-from agents.chat_model import request_seed, unusable
+from agents.chat_model import Tally, request_seed, unusable
 from agents.prompts import load_prompt
 from agents.turns import Candidate, Hit, failed, read_candidates, read_hits, read_page, say
 from wildenv.errors import ConfigError, UsageError
@@ -113,12 +113,19 @@ class Workflow:
         self._running: _Script | None = None
         self._waiting: _Question | None = None
         self._started = False
+        self._tally = Tally()
+
+    @property
+    def usage(self) -> Mapping[str, float]:
+        """What the model took in this episode so far; see `wildenv.policy.Policy`."""
+        return self._tally.spent.to_dict()
 
     def reset(self, task_prompt: str, tools: Sequence[dict[str, Any]], seed: int = 0) -> None:
         """Starts an episode; see `wildenv.policy.Policy`."""
         self._prompt = task_prompt
         self._seed = seed
         self._requests = 0
+        self._tally = Tally()
         self._store = ImageStore()
         self._running = self._waiting = None
         self._started = True
@@ -155,7 +162,7 @@ class Workflow:
             {"role": "user", "content": question.content},
         ]
         seed = request_seed(self._seed, self._requests) if self.send_seed else None
-        return (await self.model.complete(chat, schema=question.schema, images=self._store, seed=seed)).data
+        return (await self._tally.ask(self.model, chat, schema=question.schema, images=self._store, seed=seed)).data
 
     def _script(self, observation: Observation) -> _Script:
         case = _Case(observation["text"], self._prompt)

@@ -21,7 +21,10 @@ _ASKS = {"search": "search", "oracle": "search", "generation": "generation", "or
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a judge said of one item: its label, why, what was asked, and the digests of the pictures, by what they are."""
+    """What a judge said of one item: its label, why, what was asked, and the digests of the pictures, by what they are.
+
+    The label is empty if it could not decide.
+    """
 
     label: str
     reason: str
@@ -35,15 +38,20 @@ class Judged:
 
     Attributes:
         said: By key.
-        unscored: Task and judgment of verdicts that are none, with the reason.
+        unscored: By key, what a judge was asked and could not decide. A verdict that failed does not name targets and conditions,
+            so that identity and context have one item each then, without a name or number.
         judges: Ids of the judges whose verdicts are read.
         others: Ids of the judges whose verdicts are of another kind.
     """
 
     said: dict[Key, Said] = field(default_factory=dict)
-    unscored: dict[tuple[str, str], str] = field(default_factory=dict)
+    unscored: dict[Key, Said] = field(default_factory=dict)
     judges: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
+
+    def left_open(self, key: Key) -> bool:
+        """Whether the judge could not decide on the item, or on all of its task and judgment."""
+        return key not in self.said and any(other[:2] == key[:2] for other in self.unscored)
 
 
 def judged(episodes: Iterable[Episode]) -> Judged:
@@ -70,27 +78,30 @@ def judged(episodes: Iterable[Episode]) -> Judged:
 
 
 def _search(found: Judged, episode: Episode, verdict: Mapping[str, Any]) -> None:
-    if verdict["value"] is None:
-        found.unscored[(episode.task_id, SEARCH)] = verdict["reason"]
-        return
     assert episode.answer is not None
     sources = {row["id"]: row["source"] for row in episode.images}
     pictures = {
         "truth": list(verdict["evidence"].get("ground_truth", [])),
         "reference": [sources[name] for name in episode.answer["references"]],
     }
-    label = "pass" if verdict["value"] == 1 else "fail"
     about = f"Do the references let the target be drawn? {episode.task['prompt']}"
-    found.said[(episode.task_id, SEARCH, "")] = Said(label, verdict["reason"], about, pictures)
+    decided = verdict["value"] is not None
+    label = ("pass" if verdict["value"] == 1 else "fail") if decided else ""
+    (found.said if decided else found.unscored)[(episode.task_id, SEARCH, "")] = Said(label, verdict["reason"], about, pictures)
 
 
 def _generation(found: Judged, episode: Episode, verdict: Mapping[str, Any]) -> None:
-    if verdict["value"] is None:
-        found.unscored |= {(episode.task_id, judgment): verdict["reason"] for judgment in (IDENTITY, CONTEXT)}
-        return
     evidence = verdict["evidence"]
     drawn = [] if episode.drawn is None else [episode.drawn["digest"]]
     both = {"drawn": drawn, "truth": list(evidence.get("ground_truth", []))}
+    if verdict["value"] is None:
+        prompt, reason = episode.task["prompt"], verdict["reason"]
+        asked = {
+            IDENTITY: Said("", reason, f"Is the target drawn right? {prompt}", both),
+            CONTEXT: Said("", reason, f"Is all else that was asked for kept? {prompt}", {"drawn": drawn}),
+        }
+        found.unscored |= {(episode.task_id, judgment, ""): said for judgment, said in asked.items()}
+        return
     for entity in evidence["entities"]:
         said = Said(f"{entity['tier']:g}", entity["reason"], f"Is it this one? {entity['name']}", both)
         found.said[(episode.task_id, IDENTITY, item_key(entity["name"]))] = said

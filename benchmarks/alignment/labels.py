@@ -9,10 +9,13 @@ people and are not read. A row without a label has not been judged yet. Commas o
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmarks.spreadsheet import guarded, unguarded
 from wildenv.errors import ConfigError, DataError
+from wildenv.files import read_text
 
 SEARCH, IDENTITY, CONTEXT = "search", "identity", "context"
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -26,9 +29,9 @@ COLUMNS = ("task_id", "judgment", "item", "label")
 HELP = ("about", "pictures")
 """Columns of the template that tell people what to look at."""
 
-_YES = {"pass": True, "true": True, "yes": True, "1": True, "fail": False, "false": False, "no": False, "0": False}
+_ENCODING = "save it as UTF-8; in Excel: Save As, file type 'CSV UTF-8 (Comma delimited)'"
 
-_FORMULA = ("=", "+", "-", "@")
+_YES = {"pass": True, "true": True, "yes": True, "1": True, "fail": False, "false": False, "no": False, "0": False}
 
 Key = tuple[str, str, str]
 """Task id, judgment, item."""
@@ -41,22 +44,28 @@ def read_labels(path: str | Path) -> dict[Key, str | None]:
         The label of each row, one of `CLASSES`; None where there is none yet.
 
     Raises:
-        ConfigError: If there is no such file.
+        ConfigError: If there is no such file, or it is not UTF-8.
         DataError: If a row cannot be read or two say the same thing; the message names the line.
     """
+    if not Path(path).is_file():
+        raise ConfigError(f"human={path} cannot be read (there is no such file); template=FILE.csv writes one to fill in")
+    text = read_text(path, "human", _ENCODING)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"human={path} cannot be read ({error.strerror}); template=FILE.csv writes one to fill in") from error
+        return _labels(path, text)
+    except csv.Error as error:
+        raise DataError(f"human={path} is no CSV file that can be read: {error}") from error
+
+
+def _labels(path: str | Path, text: str) -> dict[Key, str | None]:
     head = text.split("\n", 1)[0]
-    rows = csv.DictReader(text.splitlines(), delimiter=";" if ";" in head and "," not in head else ",")
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
     missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
     if missing:
         raise DataError(f"human={path} has no column {missing[0]!r}; it needs {', '.join(COLUMNS)}")
     labels: dict[Key, str | None] = {}
     for row in rows:
         where = f"human={path}, line {rows.line_num}"
-        given = {name: _unquoted(" ".join((row[name] or "").split())) for name in COLUMNS}
+        given = {name: unguarded(" ".join((row[name] or "").split())) for name in COLUMNS}
         key = (given["task_id"], given["judgment"], item_key(given["item"]))
         if given["judgment"] not in CLASSES:
             raise DataError(f"{where}: judgment {given['judgment']!r} is not one of {', '.join(CLASSES)}")
@@ -84,7 +93,7 @@ def write_template(path: str | Path, rows: Iterable[tuple[Key, str, str]]) -> in
             writer.writerow((*COLUMNS, *HELP))
             count = 0
             for key, about, pictures in rows:
-                writer.writerow((*map(_plain, key), "", _plain(about), pictures))
+                writer.writerow((*map(guarded, key), "", guarded(about), guarded(pictures)))
                 count += 1
     except OSError as error:
         raise ConfigError(f"template={path} cannot be written ({error.strerror}); name a new file") from error
@@ -108,13 +117,3 @@ def _label(judgment: str, label: str, where: str) -> str | None:
     if found is None:
         raise DataError(f"{where}: label {label!r} of {judgment} is not one of {', '.join(classes)}")
     return found
-
-
-def _plain(text: str) -> str:
-    """Returns text that a spreadsheet does not take for a formula: some of it was written by strangers."""
-    return f"'{text}" if text[:1] in _FORMULA else text
-
-
-def _unquoted(text: str) -> str:
-    """Undoes `_plain`."""
-    return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA else text

@@ -75,7 +75,8 @@ def write_report(runs: Sequence[Run], folder: Path, settings: Mapping[str, Any],
     note = MINIWEB_NOTE if any(run.miniweb for run in runs) else None
     tables = tables_of(runs, settings["seed"], settings["timings"])
     figures = draw_figures(runs, folder / "figures", settings["seed"], note)
-    _write_tables(folder, title, note, tables, figures)
+    told = " ".join([*([note] if note else []), *(run.extent for run in runs if run.unfinished)]) or None
+    _write_tables(folder, title, told, tables, figures)
     thumbnails = Thumbnails(sizes)
     rows, details = _episodes(runs, thumbnails, settings, progress)
     encoded = [] if settings["pictures"] == "none" else thumbnails.encode(progress)
@@ -88,7 +89,7 @@ def write_report(runs: Sequence[Run], folder: Path, settings: Mapping[str, Any],
                 (folder / "pictures" / f"{number:06d}.webp").write_bytes(data)
     index = {
         "title": title,
-        "note": note,
+        "note": told,
         "runs": [{"label": run.label} for run in runs],
         "buckets": bucket_names(),
         "episodes": rows,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.reporting.cost import budget_table, judge_cost_table, web_table
+from benchmarks.reporting.cost import budget_table, model_cost_table, web_table
 from benchmarks.reporting.crops import crop_tables
 from benchmarks.reporting.failures import outcome_table, unscored_table
+from benchmarks.reporting.kscore import kscore_table
 from benchmarks.reporting.pairs import paired_table
 from benchmarks.reporting.recall import recall_table
 from benchmarks.reporting.run import Run
@@ -26,6 +27,7 @@ def tables_of(runs: Sequence[Run], seed: int, timings: bool) -> list[Table]:
     """
     tables = [
         component_table(runs, seed),
+        kscore_table(runs, seed),
         domain_table(runs, seed),
         kappa_table(runs, seed),
         *([paired_table(runs[0], runs[1], seed)] if len(runs) == 2 else []),
@@ -37,7 +39,7 @@ def tables_of(runs: Sequence[Run], seed: int, timings: bool) -> list[Table]:
         error_table(runs),
         cutoff_table(runs),
         budget_table(runs),
-        judge_cost_table(runs),
+        model_cost_table(runs),
         web_table(runs),
         *([timing_table(runs)] if timings else []),
     ]

@@ -1,7 +1,8 @@
-"""What a run took: tokens and money of judges and generators, the agent's own budget, and what web services charged.
+"""What a run took: tokens and money of judges and of the agent's model, the agent's budget, and what web services charged.
 
-Tokens of judges are as their endpoints reported them; the agent's are estimated by the environment. Money is at the prices that
-were set. Replies that were read from a store are counted as such and cost nothing again.
+Tokens of models are as their endpoints reported them; those of the budget are estimated by the environment. Money is at the
+prices that were set. A reply from a store repeats what obtaining it took, so that a run that was replayed shows what its verdicts
+and turns cost whenever they were had, and not what was spent on this run. What generators take is not recorded.
 """
 
 from __future__ import annotations
@@ -11,22 +12,28 @@ from collections.abc import Sequence
 
 from benchmarks.reporting.run import Run
 from benchmarks.reporting.table import Cell, Column, Kind, Table
+from wildenv.episode import MODEL_USAGE
 
 _FIELDS: tuple[tuple[str, str, Kind], ...] = (
     ("calls", "calls", "count"),
-    ("cached", "from the store", "count"),
     ("prompt_tokens", "prompt tokens", "count"),
     ("completion_tokens", "completion tokens", "count"),
-    ("unmetered", "calls that told no tokens", "count"),
     ("cost", "cost", "cost"),
+    ("unmetered", "calls that told no tokens", "count"),
 )
 _BUDGET = ("turns", "tool_calls", "images", "pixels", "chars", "tokens")
 
 
-def judge_cost_table(runs: Sequence[Run]) -> Table | None:
-    """Returns tokens and cost by judge; None if no verdict tells any."""
+def model_cost_table(runs: Sequence[Run]) -> Table | None:
+    """Returns tokens and cost of the agent's model and of each judge; None if no episode tells any."""
     rows: list[list[Cell]] = []
     for run in runs:
+        own: dict[str, float] = {}
+        for name, said in MODEL_USAGE.items():
+            values = [one.usage[name] for one in run.facts if name in one.usage]
+            own |= {said: sum(values)} if values else {}
+        if own:
+            rows.append([run.label, "the agent's model", *(own.get(name) for name, _, _ in _FIELDS)])
         spent: dict[str, Counter[str]] = {}
         for one in run.facts:
             for judge, usage in one.spent:
@@ -35,9 +42,13 @@ def judge_cost_table(runs: Sequence[Run]) -> Table | None:
                     spent.setdefault(judge, Counter()).update(usage)
         for judge, total in sorted(spent.items()):
             rows.append([run.label, judge, *(total[name] for name, _, _ in _FIELDS)])
-    columns = [Column("run"), Column("judge or generator"), *(Column(title, kind) for _, title, kind in _FIELDS)]
-    notes = ["Cost: in the currency of the prices that were set; 0 where none are."]
-    return Table("judge_cost", "Tokens and cost of judges and generators", columns, rows, notes) if rows else None
+    columns = [Column("run"), Column("who"), *(Column(title, kind) for _, title, kind in _FIELDS)]
+    notes = [
+        "What obtaining the replies took, whenever that was: one that was read from a store counts like one that was asked for. "
+        "Cost: in the currency of the prices that were set; 0 where none are. What generators take is not recorded, nor is the "
+        "agent's model in runs of earlier versions.",
+    ]
+    return Table("model_cost", "Tokens and cost of the agent's model and the judges", columns, rows, notes) if rows else None
 
 
 def budget_table(runs: Sequence[Run]) -> Table:
@@ -78,4 +89,5 @@ def web_table(runs: Sequence[Run]) -> Table | None:
         Column("credits", "count"),
         Column("cost", "cost"),
     ]
-    return Table("web_cost", "What the web was asked for", columns, rows) if rows else None
+    notes = ["Summed over the rolls that wrote the folder. One that was killed leaves no line: what it asked for is not in here."]
+    return Table("web_cost", "What the web was asked for", columns, rows, notes) if rows else None

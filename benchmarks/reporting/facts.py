@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from benchmarks.kscore import Axes, axes_of
 from benchmarks.reporting.knowledge import Knowledge
 from benchmarks.savanna.scores import kind_of_failure
 from wildenv.episode import INFRASTRUCTURE, Episode
 from wildenv.rewards.search import COMPONENT
 
 Outcome = Literal["passed", "failed", "scored", "unscored"]
-"""Passed and failed go by the search score; a run without one has scored episodes instead."""
+"""Passed and failed go by the search score; a reward without one has scored episodes instead, and no reward unscored ones."""
 
 FIRST = 4
 """How many candidates of the first image search count for Recall@4 (Savanna, section 4.4)."""
@@ -32,7 +33,7 @@ class Facts:
         policy: Name of the policy.
         domain: Of the task.
         rewards: Components by name; None is unscored.
-        reward: What `step` returned; None if it is not valid.
+        reward: What `step` returned; None if it is not valid, or there is no component that it could be made of.
         outcome: See `Outcome`.
         end_reason: How it ended.
         failure: Kind of failure (`benchmarks.savanna.scores.FAILURES`) of one that failed.
@@ -51,7 +52,8 @@ class Facts:
         roots: Digests of the downloaded pictures that the references are, or were cropped from; sorted.
         answered: Whether there is an answer.
         usage: As in the episode.
-        spent: Judge (or generator) and what it used, one for each verdict.
+        axes: Grades of the K-Score, see `benchmarks.kscore`; None if it is unscored or they are not in the record.
+        spent: Judge and what its reply took, one for each verdict.
         unscored_by: Judges that could not decide.
         generator: Who drew, if anyone.
         seconds: Wall time of each tool call, with the tool's name.
@@ -79,7 +81,8 @@ class Facts:
     cropped: bool | None
     roots: tuple[str, ...]
     answered: bool
-    usage: Mapping[str, int]
+    usage: Mapping[str, float]
+    axes: Axes | None
     spent: tuple[tuple[str, Mapping[str, float]], ...]
     unscored_by: tuple[str, ...]
     generator: str | None
@@ -100,17 +103,13 @@ def facts_of(episode: Episode, known: Knowledge, kappa: Callable[[str], float] |
     references = [] if episode.answer is None else [images[reference] for reference in episode.answer["references"]]
     decisions = episode.decisions
     first = first_candidates(episode)
-    drawn = episode.drawn
-    spent = [(verdict["judge"], verdict["usage"]) for verdict in episode.verdicts]
-    if drawn is not None and drawn.get("usage"):
-        spent.append((drawn["generator"], drawn["usage"]))
     return Facts(
         task_id=episode.task_id,
         seed=episode.seed,
         policy=episode.policy,
         domain=str(episode.task.get("domain", "")),
         rewards=episode.rewards,
-        reward=episode.reward if episode.reward_valid else None,
+        reward=episode.reward if episode.reward_valid and episode.rewards else None,
         outcome=outcome,
         end_reason=episode.end_reason,
         failure=kind_of_failure(episode) if outcome == "failed" else None,
@@ -128,9 +127,10 @@ def facts_of(episode: Episode, known: Knowledge, kappa: Callable[[str], float] |
         roots=tuple(sorted(_root(row, images) for row in references)),
         answered=episode.answer is not None,
         usage=episode.usage,
-        spent=tuple(spent),
+        axes=axes_of(episode),
+        spent=tuple((verdict["judge"], verdict["usage"]) for verdict in episode.verdicts),
         unscored_by=tuple(verdict["judge"] for verdict in episode.verdicts if verdict["value"] is None),
-        generator=None if drawn is None else drawn["generator"],
+        generator=None if episode.drawn is None else episode.drawn["generator"],
         seconds=tuple(zip(names, episode.timings, strict=True)),
     )
 
@@ -140,7 +140,8 @@ def outcome_of(episode: Episode) -> Outcome:
     value = episode.rewards.get(COMPONENT)
     if value is not None:
         return "passed" if value >= 1 else "failed"
-    return "scored" if COMPONENT not in episode.rewards and episode.reward_valid else "unscored"
+    other = bool(episode.rewards) and COMPONENT not in episode.rewards
+    return "scored" if other and episode.reward_valid else "unscored"
 
 
 def first_candidates(episode: Episode) -> list[dict[str, Any]] | None:

@@ -152,7 +152,7 @@ def _outcome_figure(runs: Sequence[Run], path: Path) -> Picture:
 
 
 def _call_figure(runs: Sequence[Run], path: Path) -> Picture:
-    counts = [Counter(one.usage.get("tool_calls", 0) for one in run.facts) for run in runs]
+    counts = [Counter(int(one.usage.get("tool_calls", 0)) for one in run.facts) for run in runs]
     most = max(max(count) for count in counts)
     figure, axes = _canvas(7.2, 3.4)
     width = 0.8 / len(runs)

@@ -6,7 +6,6 @@ in a file of tasks, in a file of labelled pictures. What nobody knows is None, n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ from typing import Any
 from PIL import Image
 
 from wildenv.errors import ConfigError, ToolError
+from wildenv.files import read_text
 from wildenv.miniweb.world import MiniWorld
+from wildenv.strict_json import loads
 from wildenv.task import TaskSource
 
 Labels = Mapping[str, Mapping[str, bool]]
@@ -95,18 +96,18 @@ def read_labels(path: str | Path) -> Labels:
         ConfigError: If it is neither.
     """
     form = "{task id: {digest: true or false}} or JSON lines of task, digest and value"
+    text = read_text(path, "labels")
     try:
-        text = Path(path).read_text(encoding="utf-8")
         labels: dict[str, dict[str, bool]] = {}
         if Path(path).suffix == ".jsonl":
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+            rows = [loads(line) for line in text.split("\n") if line.strip()]
             for row in rows:
                 if row["value"] is not None:
                     labels.setdefault(str(row["task"]), {})[str(row["digest"])] = _flag(row["value"])
         else:
-            for task, pictures in json.loads(text).items():
+            for task, pictures in loads(text).items():
                 labels[str(task)] = {str(digest): _flag(value) for digest, value in pictures.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"labels={path}: give {form} ({error})") from error
     return labels
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from agents.asked import read_asked
 from agents.roll import RECIPE, WEB
 from benchmarks.evaluate import kappa_of
 from benchmarks.reporting.facts import Facts, facts_of
@@ -21,6 +22,7 @@ from wildenv.episode import IMAGES, Episode, LatestEpisodes, read_episodes
 from wildenv.errors import ConfigError, DataError
 from wildenv.images import ImageStore
 from wildenv.registration import MINIWEB, make_tasks, miniworld, world_config
+from wildenv.strict_json import loads
 
 AUTO = "auto"
 _TOLD = 3
@@ -38,6 +40,8 @@ class Run:
         known: What is known of its tasks besides.
         kappa: Retrieval confusion by task id; None if it is not known.
         miniweb: Whether its tasks are the miniweb's, so that no score may be taken for one on Savanna.
+        benchmark: Name of the benchmark; empty if nothing says.
+        asked: How many tasks were asked for; None if nothing says.
         web: Reports of its web, `WebClient.report`, one for each roll.
         facts: One for each episode.
     """
@@ -49,6 +53,8 @@ class Run:
     known: Knowledge
     kappa: Callable[[str], float] | None
     miniweb: bool
+    benchmark: str = ""
+    asked: int | None = None
     web: list[dict[str, Any]] = field(default_factory=list)
     facts: list[Facts] = field(default_factory=list)
 
@@ -56,6 +62,21 @@ class Run:
     def components(self) -> set[str]:
         """Names of the reward components that any episode has."""
         return {name for one in self.facts for name in one.rewards}
+
+    @property
+    def extent(self) -> str:
+        """How many of its tasks the folder holds, in a sentence."""
+        held = len({one.task_id for one in self.facts})
+        if self.asked is None:
+            return f"{self.label}: {held} tasks have an episode in the folder; how many were asked for is not recorded."
+        if self.unfinished:
+            return f"{self.label} is not finished: {held} of the {self.asked} tasks asked for have an episode in the folder."
+        return f"{self.label}: all {held} tasks asked for have an episode in the folder."
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether tasks that were asked for have no episode in the folder."""
+        return self.asked is not None and len({one.task_id for one in self.facts}) < self.asked
 
 
 def read_runs(folders: Sequence[str | Path], settings: Mapping[str, Any], progress: bool = True) -> list[Run]:
@@ -99,7 +120,7 @@ def _read(folder: Path, name: str, settings: Mapping[str, Any], progress: bool) 
     episodes, recipe, first = LatestEpisodes(folder), _recipe(folder), _first(folder)
     miniweb = first.task.get("meta", {}).get("web") == MINIWEB
     known, kappa = _known(settings, recipe, miniweb)
-    tasks = str(recipe.get("tasks", ""))
+    tasks, asked = str(recipe.get("tasks", "")), read_asked(folder)
     run = Run(
         label=name,
         # A path says where a run was; its last part says what it was.
@@ -109,6 +130,8 @@ def _read(folder: Path, name: str, settings: Mapping[str, Any], progress: bool) 
         known=known,
         kappa=kappa,
         miniweb=miniweb,
+        benchmark=(asked.benchmark if asked else None) or "",
+        asked=asked.tasks if asked else None,
         web=_web(folder),
     )
     for episode in tqdm(episodes, desc=f"reading {name}", unit="ep", total=len(episodes), disable=not progress):
@@ -141,7 +164,7 @@ def _recipe(folder: Path) -> dict[str, Any]:
         return {}
     try:
         recipe = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is damaged ({error}); remove it to go without") from error
     return recipe if isinstance(recipe, dict) else {}
 
@@ -151,6 +174,6 @@ def _web(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path} is damaged ({error}); remove it to go without") from error

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from benchmarks.intervals import Interval
+from benchmarks.kscore import COMPONENT as KSCORE
+from benchmarks.kscore import NOTHING
 from benchmarks.reporting import paper
 from benchmarks.reporting.facts import Facts
+from benchmarks.reporting.kscore import NOTE as KSCORE_NOTE
+from benchmarks.reporting.kscore import knows_axes, kscore_of
 from benchmarks.reporting.means import REWARD, grouped, missing_as_zero, official, ordered
 from benchmarks.reporting.run import Run
 from benchmarks.reporting.table import Cell, Column, Table
@@ -13,15 +18,17 @@ from benchmarks.savanna.scores import KAPPA_EDGES, bucket_name, bucket_of
 
 DENOMINATORS = (
     "Official denominator: tasks with a scored episode; missing and failed references count as failures, what a judge or the "
-    "infrastructure left unscored is left out. Missing as 0: all tasks, unscored ones as 0. Intervals: bootstrap 95 % over tasks."
+    "infrastructure left unscored is left out. Missing as 0: all tasks with an episode in the folder, unscored ones as 0. "
+    "Intervals: bootstrap 95 % over tasks."
 )
 MAIN = ("search", "generation")
 
 
 def component_table(runs: Sequence[Run], seed: int) -> Table:
     """Returns every component of the reward with both denominators side by side."""
-    names = [*ordered({name for run in runs for name in run.components}), REWARD]
-    beside = paper.comparable(runs)
+    names = ordered({name for run in runs for name in run.components})
+    names += [REWARD] * bool(names)
+    beside = paper.components(runs)
     columns = [Column("component")]
     for run in runs:
         columns += [
@@ -34,14 +41,23 @@ def component_table(runs: Sequence[Run], seed: int) -> Table:
     for name in names:
         row: list[Cell] = [name]
         for run in runs:
-            scored = official(run.facts, name, seed)
-            whole = missing_as_zero(run.facts, name, seed)
-            known = name == REWARD or name in run.components
+            scored, whole = _means(run.facts, name, seed)
+            known = bool(run.components) if name == REWARD else name in run.components
             unscored = sum((one.reward if name == REWARD else one.rewards.get(name)) is None for one in run.facts)
             row += [scored, whole if known else None, scored.n if scored else 0, unscored] if known else [None] * 4
-        rows.append([*row, paper.COMPONENTS.get(name)] if beside else row)
-    notes = [DENOMINATORS, "reward: the number an agent is trained on, where it is valid."]
-    return Table("components", "Scores by component", columns, rows, [*notes, *paper.notes(runs)])
+        rows.append([*row, beside.get(name)] if beside else row)
+    reward = "reward: the number an agent is trained on, where it is valid."
+    notes = [*denominators(runs), reward if names else "No episode was judged: there is no reward, and so no score."]
+    if any(knows_axes(run.facts) for run in runs):
+        notes.append(KSCORE_NOTE)
+    elif KSCORE in names:
+        notes.append("kscore: mean over pictures, text that is not applicable as 0.5; the grades by axis are not in the record.")
+    return Table("components", "Scores by component", columns, rows, [*notes, *paper.notes(runs, bool(beside))])
+
+
+def denominators(runs: Sequence[Run]) -> list[str]:
+    """Returns what the two denominators are, and how much of what was asked for they are of."""
+    return [DENOMINATORS, *(run.extent for run in runs)]
 
 
 def domain_table(runs: Sequence[Run], seed: int) -> Table:
@@ -65,7 +81,7 @@ def domain_table(runs: Sequence[Run], seed: int) -> Table:
             sources = (paper.RANGER_SEARCH, paper.RANGER_QWEN, paper.RANGER_NANO, paper.BEST_BASELINE_SEARCH)
             row += [f"{source[name]:.1f}" for source in sources]
         rows.append(row)
-    notes = [DENOMINATORS, *paper.notes(runs)]
+    notes = [*denominators(runs), *paper.notes(runs)]
     return Table("domains", "Scores by domain", columns, rows, notes)
 
 
@@ -89,7 +105,7 @@ def kappa_table(runs: Sequence[Run], seed: int) -> Table | None:
     notes = [
         "κ: share of a direct query's first pictures that do not show the target. The paper does not print the edges of its "
         "groups, so that its most confusing group need not be our last bucket.",
-        DENOMINATORS,
+        *denominators(runs),
         *paper.notes(runs),
     ]
     return Table("kappa", "Scores by retrieval confusion", columns, rows, notes)
@@ -111,7 +127,15 @@ def prefixed(runs: Sequence[Run], run: Run, name: str) -> str:
 
 
 def _present(runs: Sequence[Run]) -> list[str]:
-    return [name for name in MAIN if any(name in run.components for run in runs)] or [REWARD]
+    found = {name for run in runs for name in run.components}
+    return [name for name in MAIN if name in found] or [REWARD] * bool(found)
+
+
+def _means(facts: Sequence[Facts], name: str, seed: int) -> tuple[Interval | None, Interval | None]:
+    if name == KSCORE and knows_axes(facts):
+        scored, whole = kscore_of(facts, seed), kscore_of(facts, seed, NOTHING)
+        return scored.value if scored else None, whole.value if whole else None
+    return official(facts, name, seed), missing_as_zero(facts, name, seed)
 
 
 def _columns(runs: Sequence[Run], run: Run, form: str) -> list[Column]:
@@ -131,7 +155,7 @@ def _counted(runs: Sequence[Run]) -> list[Column]:
 def _scores(runs: Sequence[Run], facts: Sequence[Facts], seed: int) -> list[Cell]:
     cells: list[Cell] = [len({one.task_id for one in facts})]
     for name in _present(runs):
-        known = name == REWARD or any(name in one.rewards for one in facts)
+        known = any(name in one.rewards or (name == REWARD and one.rewards) for one in facts)
         means: tuple[Callable[..., Cell], ...] = (official, missing_as_zero)
         cells += [mean(facts, name, seed) if known else None for mean in means]
     return cells

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from benchmarks.intervals import Interval
+from benchmarks.spreadsheet import guarded
 
 Cell = str | int | float | Interval | None
 Kind = Literal["text", "count", "percent", "points", "number", "cost", "p"]
@@ -122,10 +123,7 @@ def _plain(cell: Cell, column: Column) -> list[str]:
     form = _FORMS[column.kind]
     if isinstance(cell, Interval):
         return [form(cell.mean), form(cell.low), form(cell.high), str(cell.n)]
-    written = "" if cell is None else cell if isinstance(cell, str) else form(cell)
-    # A spreadsheet would run a cell that begins like a formula; error messages of the web may.
-    if isinstance(cell, str) and written[:1] in ("=", "+", "-", "@"):
-        written = f"'{written}"
+    written = "" if cell is None else guarded(cell) if isinstance(cell, str) else form(cell)
     return [written, *([""] * len(_ENDS) if column.interval else [])]
 
 

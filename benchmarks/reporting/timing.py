@@ -30,5 +30,5 @@ def timing_table(runs: Sequence[Run]) -> Table:
         for name, values in [*sorted(by_tool.items()), ("(all calls of an episode)", whole)]:
             median, late = np.percentile(values, [50, 95])
             rows.append([run.label, name, len(values), 1000 * float(median), 1000 * float(late), sum(values)])
-    notes = ["Time in tools only, on the machine that rolled; judges, generators and the policy's model are not in it."]
+    notes = ["Time in tools only, on the machine that rolled; that of judges, generators and the agent's model is not recorded."]
     return Table("timings", "Wall time of tool calls", columns, rows, notes)

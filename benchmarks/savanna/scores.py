@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.intervals import Interval, bootstrap
+from benchmarks.kscore import COMPONENT as KSCORE
+from benchmarks.kscore import axes_of, kscore
 from wildenv.episode import Episode
 from wildenv.rewards.search import COMPONENT
 
@@ -43,8 +45,10 @@ class Scores:
     """What a set of episodes scored.
 
     Attributes:
+        episodes: How many there are.
         search: The search score; None if nothing was scored.
-        components: Mean of every component of the reward and of its parts, by name; each over the episodes that have it scored.
+        components: Mean of every component of the reward and of its parts, by name; each over the episodes that have it scored;
+            the K-Score as `benchmarks.kscore.kscore` has it.
         by_domain: By domain, alphabetically.
         by_kappa: By κ bucket; empty if κ is not known.
         unscored: How many episodes have no valid reward, by end reason.
@@ -56,6 +60,7 @@ class Scores:
         passed: Search score by task id, scored episodes only.
     """
 
+    episodes: int
     search: Interval | None
     components: dict[str, Interval | None]
     by_domain: dict[str, Interval]
@@ -96,13 +101,19 @@ def score(episodes: Sequence[Episode], kappa: Callable[[str], float] | None = No
         # A reward may have no search component at all.
         return COMPONENT in names or not names or not episode.reward_valid
 
-    components = {name: [value for e in episodes if (value := e.rewards.get(name)) is not None] for name in names}
+    components = {name: bootstrap([v for e in episodes if (v := e.rewards.get(name)) is not None]) for name in names}
+    graded = [axes_of(e) for e in episodes if e.rewards.get(KSCORE) is not None]
+    whole = kscore([[axes] for axes in graded if axes is not None])
+    # Not the mean over the pictures, if the grades are known: see `benchmarks.kscore`.
+    if whole is not None and whole.value.n == len(graded):
+        components[KSCORE] = whole.value
     turns = sum(e.usage.get("turns", 0) for e in episodes)
     unread = sum(step["name"] == "" for e in episodes for step in e.steps)
     kinds = Counter(kind_of_failure(e) for e, value in scored.values() if value < 1)
     return Scores(
+        episodes=len(episodes),
         search=bootstrap(list(values.values())),
-        components={name: bootstrap(found) for name, found in components.items()},
+        components=components,
         by_domain=_intervals(domains),
         by_kappa=_intervals(buckets),
         unscored=dict(sorted(Counter(e.end_reason for e in episodes if e.task_id not in scored and lacking(e)).items())),

@@ -16,8 +16,10 @@ from typing import Any
 
 from benchmarks.studies.hit_rate import CONDITIONS, Condition, Query
 from wildenv.errors import ConfigError, DataError, ToolError
+from wildenv.files import read_text
 from wildenv.images import digest_of, encode
 from wildenv.registration import make_web
+from wildenv.strict_json import loads
 from wildenv.web.client import WebClient
 from wildenv.web.results import ImageHit
 
@@ -40,7 +42,7 @@ def read_queries(path: str | Path) -> list[Query]:
     queries: list[Query] = []
     for where, row in _lines(path, "queries", ("task_id", "query", "issued")):
         try:
-            queries.append(Query(str(row["task_id"]), row["query"].strip(), date.fromisoformat(row["issued"])))
+            queries.append(Query(row["task_id"], row["query"].strip(), date.fromisoformat(row["issued"])))
         except (AttributeError, TypeError, ValueError) as error:
             raise DataError(f"{where}: 'query' is a text and 'issued' an ISO date ({error})") from error
         if not queries[-1].text:
@@ -103,12 +105,15 @@ class RecordedWebs:
 
     def __init__(self, packs: Mapping[str, Any], labels: Mapping[str, Label], undated: str) -> None:
         letters = [condition.name for condition in CONDITIONS]
-        if sorted(packs) != letters:
-            raise ConfigError(f"packs has {sorted(packs)}; it needs a pack, or a list of them, for each of {letters}")
+        named = sorted(map(str, packs)) if isinstance(packs, Mapping) else packs
+        if named != letters:
+            raise ConfigError(f"packs has {named!r}; it needs a pack, or a list of them, for each of {letters}")
         self._labels = labels
         self._clients: dict[str, list[WebClient]] = {}
         for name, given in packs.items():
-            paths = [given] if isinstance(given, str) else list(given or ())
+            paths = [given] if isinstance(given, str) else given or []
+            if not isinstance(paths, list) or not all(isinstance(one, str) for one in paths):
+                raise ConfigError(f"packs.{name}={given!r} must be a pack, or a list of packs, one for each repetition")
             if not paths:
                 raise ConfigError(f"packs.{name} is empty; name a pack, or one for each repetition")
             self._clients[name] = [make_web({"mode": "replay", "store": path}, undated=undated) for path in paths]
@@ -139,16 +144,20 @@ def _lines(path: str | Path, setting: str, needed: Sequence[str]) -> Iterator[tu
     if not path.is_file():
         raise ConfigError(f"{setting}={path}: no such file")
     count = 0
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    # A text may hold line breaks of Unicode; only this one ends a line of JSON.
+    for number, line in enumerate(read_text(path, setting).split("\n"), 1):
         if not line.strip():
             continue
         where = f"{path.name}, line {number}"
         try:
-            row = json.loads(line)
+            row = loads(line)
         except ValueError as error:
             raise DataError(f"{where}: {error}") from error
         if not isinstance(row, dict) or any(name not in row for name in needed):
             raise DataError(f"{where}: a line has {', '.join(needed)}")
+        if isinstance(row["task_id"], bool) or not isinstance(row["task_id"], str | int):
+            raise DataError(f"{where}: 'task_id' is {str(row['task_id'])[:60]}, neither a text nor a whole number")
+        row["task_id"] = str(row["task_id"])
         count += 1
         yield where, row
     if not count:

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from random import Random
 
+from agents.numbers import whole
 from benchmarks.studies.asof import AsOfProvider
 from benchmarks.studies.hit_rate import Condition, Query
 from wildenv.errors import ConfigError
@@ -62,8 +63,7 @@ def draw_queries(world: MiniWorld, tasks: TaskSource, limit: int, words: str, se
     """
     if words not in WORDS:
         raise ConfigError(f"words={words!r} is not one of {', '.join(WORDS)}")
-    if not isinstance(limit, int) or limit < 1:
-        raise ConfigError(f"limit={limit!r} must be a whole number of at least 1")
+    whole("limit", limit)
     drawn: Sequence[int] = sorted(Random(f"cutoff study:{seed}").sample(range(len(tasks)), min(limit, len(tasks))))
     queries = []
     for number in drawn:

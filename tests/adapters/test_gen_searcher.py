@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -304,6 +307,68 @@ def test_a_wrong_task_row_is_named(tmp_path: Path, rows: list[Any], says: str) -
     with pytest.raises(DataError, match=says):
         import_tasks(path, tmp_path / "tasks.jsonl", "s", ISSUED)
     assert not (tmp_path / "tasks.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b'[{"id": 1, "prompt": "caf\xe9"}]', "is not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'[{"id": 1, "prompt": "x", "meta": {"category": NaN}}]', "NaN is not a finite number"),
+        (b'{"id": 1, "prompt": "x", "difficulty": 1e999}', "1e999 is not a finite number"),
+    ],
+)
+def test_a_file_that_cannot_be_read_leaves_the_tasks_that_are_there(tmp_path: Path, data: bytes, says: str) -> None:
+    path, out = tmp_path / "rows.json", tmp_path / "tasks.jsonl"
+    path.write_bytes(data)
+    out.write_text("old")
+    with pytest.raises(DataError, match=says):
+        import_tasks(path, out, "s", ISSUED, force=True)
+    assert out.read_text() == "old"
+    assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == ["rows.json", "tasks.jsonl"]
+
+
+def test_a_full_disk_leaves_the_tasks_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, out = tmp_path / "rows.json", tmp_path / "tasks.jsonl"
+    path.write_text('[{"id": 1, "prompt": "x"}]')
+    out.write_text("old")
+
+    def full(self: Path, text: str, encoding: str) -> int:
+        self.write_bytes(text.encode()[:5])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(ConfigError, match=r"--out .*tasks\.jsonl cannot be written \(No space left on device\)"):
+        import_tasks(path, out, "s", ISSUED, force=True)
+    assert out.read_text() == "old"
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_texts_that_no_file_can_hold_and_line_breaks_of_unicode_are_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": 1, "prompt": "half \\ud800"}\n{"id": 2, "prompt": "two\u2028lines"}\n', encoding="utf-8")
+    import_tasks(path, tmp_path / "tasks.jsonl", "s", ISSUED)
+    assert [task.prompt for task in load_jsonl(tmp_path / "tasks.jsonl")] == ["half ?", "two\u2028lines"]
+    env = answered()
+    env.episode.answer["prompt"] = "half \ud800"
+    done = export_results([env.episode], env.store, tmp_path / "gs")
+    assert json.loads(done.results.read_text(encoding="utf-8"))[0]["gen_prompt"] == "half ?"
+
+
+def test_results_are_not_read_into_a_folder_that_is_being_written(tmp_path: Path) -> None:
+    (tmp_path / RESULTS).write_text('[{"id": 8, "termination": "bored"}]')
+    code = (
+        "import sys\nfrom wildenv.lock import only_writer\n"
+        "with only_writer(sys.argv[1]):\n    print('held', flush=True)\n    sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "episodes")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(ConfigError, match="another run is writing --out="):
+            import_results(tmp_path / RESULTS, tmp_path / "episodes", "p", ISSUED)
+        other.communicate()
+    assert import_results(tmp_path / RESULTS, tmp_path / "episodes", "p", ISSUED).episodes == 0
 
 
 def test_a_query_that_is_no_list_is_written_as_one() -> None:

@@ -39,6 +39,8 @@ class FakeChat:
     """Says the next of `says` at each request: a text, a reply, a JSON value where a schema is asked for, or an exception."""
 
     model = "fake"
+    # What `reply` counts for each reply.
+    usage = Usage(calls=1, prompt_tokens=10, completion_tokens=2, cost=0.5)
 
     def __init__(self, *says: Any) -> None:
         self.says = list(says)
@@ -75,7 +77,7 @@ def reply(text: str, *calls: tuple[str, dict[str, Any]], data: Any = None) -> Re
         for number, (name, arguments) in enumerate(calls)
     )
     finish = "tool_calls" if native else "stop"
-    return Reply(text, "", native, data, finish, "fake", None, None, None, False, Usage(calls=1), cached=False)
+    return Reply(text, "", native, data, finish, "fake", None, None, None, False, FakeChat.usage, cached=False)
 
 
 def hermes(text: str, name: str, **arguments: Any) -> str:

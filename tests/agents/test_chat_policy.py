@@ -28,9 +28,10 @@ from wildenv.models.base import Chat
 from wildenv.models.chat import ChatModel
 from wildenv.models.dialect import Dialect
 from wildenv.models.reply import ReplyError
+from wildenv.models.usage import Usage
 from wildenv.policy import Policy
 from wildenv.rollout import play, rollout
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER = hermes("Enough.", "answer", prompt="A teal lantern.", references=[])
@@ -222,6 +223,14 @@ def test_other_replies_that_are_none_are_turns_without_a_call(kind: str, caplog:
 def test_no_call_is_read_from_an_unusable_reply(raw: str) -> None:
     with pytest.raises(MessageError, match="no tool call"):
         parse_action(unusable(ReplyError("no", "length", raw)))
+
+
+def test_it_tells_what_its_model_took_in_this_episode_unusable_replies_included() -> None:
+    cut = ReplyError("too long", "length", "I think", Usage(calls=1, prompt_tokens=10, completion_tokens=99, cost=4.0))
+    policy = ChatPolicy(FakeChat(cut, LOOK, ANSWER, LOOK, ANSWER))
+    told = {"model_calls": 3, "model_prompt_tokens": 30, "model_completion_tokens": 103, "model_unmetered": 0, "model_cost": 5.0}
+    assert played(policy).usage.items() >= told.items()
+    assert played(policy).usage["model_calls"] == 2
 
 
 def test_a_model_that_fails_is_no_result() -> None:

@@ -29,6 +29,7 @@ from wildenv.miniweb.provider import MiniwebProvider
 from wildenv.miniweb.world import MiniWorld
 from wildenv.models.chat import ChatModel
 from wildenv.models.reply import ReplyError
+from wildenv.models.usage import Usage
 from wildenv.policy import Policy
 from wildenv.rewards.search import SearchReward
 from wildenv.rollout import play
@@ -142,6 +143,14 @@ def test_a_stage_without_a_usable_reply_costs_turns_and_ends_by_the_rules() -> N
     episode = played(FakeChat(*[bad] * 4))
     assert (episode.end_reason, episode.answer, episode.usage["unreadable"]) == ("turns", None, 4)
     assert text_of(episode.messages[2]) == "(unusable reply, refusal) I will ‹not>."
+
+
+def test_it_tells_what_its_model_took_in_this_episode_unusable_replies_included() -> None:
+    bad = ReplyError("no", "refusal", "No.", Usage(calls=2, prompt_tokens=20, completion_tokens=4, cost=1.0))
+    policy = Workflow(FakeChat(bad, intent("Direct"), BARE, intent("Direct"), BARE))
+    told = {"model_calls": 4, "model_prompt_tokens": 40, "model_completion_tokens": 8, "model_cost": 2.0}
+    assert asyncio.run(play(make_env(), policy, "task-1", seed=5)).usage.items() >= told.items()
+    assert asyncio.run(play(make_env(), policy, "task-1", seed=5)).usage["model_calls"] == 2
 
 
 def test_a_refused_answer_is_reviewed_again() -> None:

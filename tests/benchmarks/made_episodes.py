@@ -62,6 +62,7 @@ class Maker:
         text: str = "[1] A kit",
         judge: str = "judge-1",
         usage: Mapping[str, float] | None = None,
+        spent: Mapping[str, float] | None = None,
         drawn: int | None = None,
         truth: Sequence[int] = (),
         **more: Any,
@@ -82,6 +83,7 @@ class Maker:
             text: Of the text search's reply.
             judge: Who gave the verdict.
             usage: Of the verdict.
+            spent: Further usage of the episode.
             drawn: Number of the generated picture.
             truth: Numbers of the ground-truth pictures.
             **more: Further fields of the episode.
@@ -156,7 +158,7 @@ class Maker:
             "reward_valid": valid,
             "end_reason": end,
             "failure": None if ran_out or end == "answered" else f"{end} failed",
-            "usage": {"tool_calls": len(steps), "turns": len(steps) + 1},
+            "usage": {"tool_calls": len(steps), "turns": len(steps) + 1, **(spent or {})},
             "timings": [0.25] * len(steps),
         }
         episode = Episode(**{**fields, **more})

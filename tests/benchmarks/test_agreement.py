@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 from rich.console import Console
 
-from benchmarks.agreement import PAPER, compare, notes, tables, template_rows, write
+from benchmarks.agreement import PAPER, compare, main, notes, tables, template_rows, write
 from benchmarks.alignment.agreement import agreement
 from benchmarks.alignment.judged import judged
 from benchmarks.alignment.labels import read_labels, write_template
@@ -150,6 +151,31 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str, says: str) -> None:
         labels_of(tmp_path, text)
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_file_in_another_encoding_says_how_to_save_it(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(HEAD + "caf\xe9,search,,pass\n", encoding=encoding)
+    with pytest.raises(ConfigError, match="human=.* is not UTF-8 text; save it as UTF-8; in Excel: Save As"):
+        read_labels(path)
+
+
+def test_what_excel_saves_as_utf_8_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(HEAD.replace("\n", "\r\n") + "caf\xe9\u2028x,search,,pass\r\n", encoding="utf-8-sig")
+    assert read_labels(path) == {("caf\xe9 x", "search", ""): "pass"}
+
+
+def test_a_cell_that_is_too_long_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="human=.* is no CSV file that can be read: field larger than field limit"):
+        labels_of(tmp_path, HEAD + "a,search,," + "x" * (csv.field_size_limit() + 1) + "\n")
+
+
+@pytest.mark.parametrize("seed", [-1, "abc", True, 1.5])
+def test_a_seed_that_is_none_is_told_before_anything_is_read(seed: Any) -> None:
+    with pytest.raises(SystemExit, match="error: seed=.* must be a whole number of at least 0"):
+        main(OmegaConf.create({"seed": seed, "run": "none"}))
+
+
 def test_a_spreadsheet_may_separate_by_semicolons(tmp_path: Path) -> None:
     assert labels_of(tmp_path, "\ufefftask_id;judgment;item;label\na;identity;;0,2\n") == {("a", "identity", ""): "0.2"}
 
@@ -171,7 +197,7 @@ def test_a_template_is_filled_in_and_read_back(tmp_path: Path) -> None:
     )  # fmt: skip
     path = tmp_path / "labels.csv"
     found = judged([*run(), shown])
-    assert write_template(path, template_rows(found, tmp_path)) == 12
+    assert write_template(path, template_rows(found, tmp_path)) == 15
     with pytest.raises(ConfigError, match="name a new file"):
         write_template(path, [])
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
@@ -184,6 +210,33 @@ def test_a_template_is_filled_in_and_read_back(tmp_path: Path) -> None:
     assert ("=a", "search", "") in read_labels(path)
     with pytest.raises(ConfigError, match="no label"):
         compare(read_labels(path), found)
+
+
+def test_what_the_judge_left_unscored_is_labelled_too_and_told_as_unscored(tmp_path: Path) -> None:
+    found = judged(run())
+    path = tmp_path / "labels.csv"
+    write_template(path, template_rows(found, tmp_path))
+    labels = read_labels(path)
+    open_items = {("c", "identity", ""), ("c", "context", ""), ("d", "search", "")}
+    assert open_items <= labels.keys()
+    assert "generation-1:wise said so" not in path.read_text(encoding="utf-8")
+    classes = {"search": "pass", "identity": "0.2", "context": "true"}
+    labelled = compare({key: classes[key[1]] for key in labels}, found)
+    assert [(one.unscored, one.unlabelled, one.absent) for one in labelled.values()] == [(1, 0, 0)] * 3
+    some = compare({("a", "search", ""): "pass", ("c", "identity", "velmora lantern"): "1"}, found)
+    assert (some["search"].unlabelled, some["identity"].unscored, some["identity"].unlabelled) == (3, 1, 2)
+    console = Console(record=True, width=160)
+    console.print(tables(labelled)[0])
+    line = next(line for line in console.export_text().splitlines() if " search " in line)
+    assert [cell.strip() for cell in line.split("│")][5] == "1"
+
+
+def test_disagreements_hold_no_formula(tmp_path: Path) -> None:
+    evil = episode("@t", {**verdict("search-1:wise", 1.0), "reason": "=HYPERLINK(1)"})
+    found = judged([evil])
+    write(compare({("@t", "search", ""): "fail"}, found), found, tmp_path)
+    (row,) = csv.DictReader((tmp_path / "disagreements.csv").read_text(encoding="utf-8").splitlines())
+    assert (row["task_id"], row["judge_reason"], row["human"]) == ("'@t", "'=HYPERLINK(1)", "fail")
 
 
 def test_the_papers_figures_stand_apart(tmp_path: Path) -> None:

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from benchmarks.compare import agents_of, fingerprint, loss_line, read_run
+from benchmarks.compare import agents_of, fingerprint, loss_line, read_run, title_of
 from benchmarks.evaluate import kappa_of, of_miniweb
+from benchmarks.savanna.scores import score
+from wildenv.episode import Episode
 from wildenv.errors import ConfigError
 
 LOCAL = {"_target_": "agents.local.LocalPolicy", "name": "local", "generator": {"model": {}}}
@@ -74,3 +76,29 @@ def test_a_task_without_kappa_is_named(tmp_path: Path) -> None:
     assert kappa is not None
     with pytest.raises(ConfigError, match="no κ for task 't2'"):
         kappa("t2")
+
+
+def _played(*values: float | None) -> Any:
+    fields: dict[str, Any] = {"task": {"id": "", "domain": "Sports"}, "web": "w", "seed": 0, "policy": "p", "tools": []}
+    fields |= {"messages": [], "images": []}
+    return score(
+        [
+            Episode(
+                **{**fields, "task": {"id": f"t{number}", "domain": "Sports"}},
+                answer={"prompt": "p", "references": []},
+                rewards={"search": value},
+                reward_valid=value is not None,
+                end_reason="answered",
+            )
+            for number, value in enumerate(values)
+        ]
+    )
+
+
+def test_the_title_claims_the_same_number_only_where_it_is_the_same() -> None:
+    two, less, three = _played(1.0, 0.0), _played(1.0, None), _played(1.0, 1.0, 1.0)
+    assert title_of("m", {"a": two, "b": two}) == "m: the same 2 tasks and seeds for each"
+    assert title_of("m", {"a": two, "b": less}).endswith("for each; not as many are scored for each")
+    unequal = title_of("m", {"a": two, "b": three})
+    assert "same" not in unequal
+    assert "a played 2, b played 3" in unequal

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 
+from benchmarks.cutoff_study import main
 from benchmarks.studies.asof import AsOfProvider
 from benchmarks.studies.cutoff_table import PAPER, csv_text, headings, markdown, notes, rows
 from benchmarks.studies.hit_rate import CONDITIONS, HitRates, Query, hit_rates
@@ -21,7 +23,7 @@ from wildenv.errors import CacheMiss, ConfigError, DataError, ToolError
 from wildenv.images import decode, digest_of, encode
 from wildenv.miniweb.world import MiniWorld
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack
+from wildenv.web.packs.pack import export_pack
 from wildenv.web.store import Store
 
 DAY = timedelta(days=1)
@@ -213,6 +215,44 @@ def test_labels_and_packs_must_be_complete(tmp_path: Path) -> None:
         RecordedWebs({name: [] for name in "ABCD"}, {}, "keep")
     with pytest.raises(ConfigError, match="no such file"):
         read_queries(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("packs", "says"),
+    [
+        ({"A": 1, "B": "b", "C": "c", "D": "d"}, "packs.A=1 must be a pack, or a list of packs"),
+        ({"A": ["a", None], "B": "b", "C": "c", "D": "d"}, r"packs.A=\['a', None\] must be a pack, or a list of packs"),
+        ({1: "a", "A": "a"}, r"packs has \['1', 'A'\]"),
+        ("x.pack", "packs has 'x.pack'; it needs"),
+    ],
+)
+def test_packs_of_the_wrong_type_are_named(packs: Any, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        RecordedWebs(packs, {}, "keep")
+
+
+def test_labels_of_the_wrong_form_or_encoding_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    queries = [Query("1", "x", date(2026, 1, 1))]
+    path.write_text(_line(task_id=["a"], digests=[], urls=[]))
+    with pytest.raises(DataError, match="line 1: 'task_id' is .* neither a text nor a whole number"):
+        read_labels(path, queries)
+    path.write_text("[" * 100_000)
+    with pytest.raises(DataError, match="line 1: it is nested too deeply"):
+        read_labels(path, queries)
+    path.write_text(_line(task_id="caf\xe9", digests=[], urls=[]), encoding="utf-16")
+    with pytest.raises(ConfigError, match="labels=.* is not UTF-8 text; save it as UTF-8"):
+        read_labels(path, queries)
+    path.write_text('{"task_id": 1, "digests": [], "urls": ["a\u2028b"]}\n', encoding="utf-8")
+    assert read_labels(path, queries)["1"].urls == {"a\u2028b"}
+
+
+@pytest.mark.parametrize("name", ["seed", "k", "limit", "repetitions"])
+@pytest.mark.parametrize("value", [-1, "abc", True])
+def test_a_number_that_is_none_is_told(name: str, value: Any) -> None:
+    config = {"seed": 0, "k": 8, "limit": 5, "repetitions": 2, "requests": None, name: value}
+    with pytest.raises(SystemExit, match=f"error: {name}=.* must be a whole number of at least"):
+        main(OmegaConf.create(config))
 
 
 @pytest.mark.slow

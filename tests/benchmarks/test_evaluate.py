@@ -52,6 +52,26 @@ def test_every_reward_takes_judge_generator_and_seed_of_the_run(reward: str) -> 
     assert make_generator(settings.generator) is not None
 
 
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"caf\xe9", "benchmark.kappa=.* is not UTF-8 text"),
+        (b"[" * 100_000, "benchmark.kappa=.*nested too deeply"),
+        (b'{"a": NaN}', "benchmark.kappa=.*NaN is not a finite number"),
+        (b"[1]", "benchmark.kappa=.* give miniweb, null or a JSON file"),
+    ],
+)
+def test_a_file_of_confusions_that_cannot_be_read_is_named(tmp_path: Path, data: bytes, says: str) -> None:
+    path = tmp_path / "kappa.json"
+    path.write_bytes(data)
+    with pytest.raises(ConfigError, match=says):
+        kappa_of({"kappa": str(path)}, {})
+    path.write_text('\ufeff{"a": 0.5}', encoding="utf-8")
+    look_up = kappa_of({"kappa": str(path)}, {})
+    assert look_up is not None
+    assert look_up("a") == 0.5
+
+
 @pytest.mark.slow
 def test_a_run_prints_all_scores_and_resumes(tmp_path: Path) -> None:
     settings = ["generator=compositor", "judge=oracle", "reward=all"]

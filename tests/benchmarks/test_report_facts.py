@@ -71,6 +71,23 @@ def test_other_labels_are_refused(tmp_path: Path, name: str, text: str | None) -
         read_labels(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [("caf\xe9".encode("latin-1"), "is not UTF-8 text"), ("{}".encode("utf-16"), "is not UTF-8"), (b"[" * 100_000, "nested too")],
+)
+def test_labels_that_cannot_be_read_say_why(tmp_path: Path, data: bytes, says: str) -> None:
+    for name in ("a.json", "a.jsonl"):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ConfigError, match=f"labels=.*{says}"):
+            read_labels(tmp_path / name)
+
+
+def test_a_line_break_of_unicode_ends_no_line_of_labels(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text('\ufeff{"task": "a\u2028b", "digest": "d", "value": 1}\n', encoding="utf-8")
+    assert read_labels(path) == {"a\u2028b": {"d": True}}
+
+
 def test_a_crop_is_told_apart_and_traced_to_its_source(tmp_path: Path) -> None:
     maker = Maker(tmp_path / "run")
     maker.add("cropped", crop=True)

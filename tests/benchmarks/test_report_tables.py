@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agents.asked import Asked
 from benchmarks.intervals import Interval
 from benchmarks.reporting.contents import tables_of
 from benchmarks.reporting.crops import crop_tables
@@ -17,6 +18,7 @@ from benchmarks.reporting.means import official
 from benchmarks.reporting.pairs import paired_table, sign_test
 from benchmarks.reporting.run import Run, read_runs
 from benchmarks.reporting.table import Column, Table
+from benchmarks.savanna.scores import score
 from tests.benchmarks.made_episodes import Maker, settings
 
 
@@ -36,6 +38,17 @@ def _maker(path: Path, values: dict[str, Any], **more: Any) -> Maker:
         end = "judge" if value is None else "answered"
         maker.add(task, {"search": value}, end=end, **more)
     return maker
+
+
+def _maker_of(path: Path, component: str, values: dict[str, float]) -> Maker:
+    maker = Maker(path)
+    for task, value in values.items():
+        maker.add(task, {component: value})
+    return maker
+
+
+def _notes(run: Run, table: str = "components") -> str:
+    return " ".join(_tables(run)[table].notes)
 
 
 def test_both_denominators_stand_side_by_side(tmp_path: Path) -> None:
@@ -89,6 +102,82 @@ def test_domains_and_kappa_have_rows_of_their_own(tmp_path: Path) -> None:
     kappa = {row["retrieval confusion κ"]: row["search official, %"] for row in _rows(tables["kappa"])}
     assert kappa == {"0.5 ≤ κ < 0.75": "100.0 [100.0, 100.0]", "κ = 1": "0.0 [0.0, 0.0]"}
     assert "kappa" not in _tables(maker.run())
+
+
+def test_a_run_without_a_judge_has_no_reward_and_says_so(tmp_path: Path) -> None:
+    maker = Maker(tmp_path)
+    maker.add("a", {})
+    maker.add("b", {}, end="turns")
+    run = maker.run()
+    tables = _tables(run)
+    assert _rows(tables["components"]) == []
+    assert any("No episode was judged" in note for note in tables["components"].notes)
+    assert all("reward" not in column.name for column in tables["domains"].columns)
+    assert {one.outcome for one in run.facts} == {"unscored"}
+    judged = _maker(tmp_path / "judged", {"a": 1.0}).run()
+    assert [row["component"] for row in _rows(_tables(judged)["components"])] == ["search", "reward"]
+    judged.label = "judged"
+    both = {row["component"]: row for row in _rows(_tables(run, judged)["components"])}
+    assert both["reward"]["maker: missing as 0, %"] == "", "no reward is no reward of 0"
+
+
+def test_missing_as_zero_says_of_how_many_tasks_it_is(tmp_path: Path) -> None:
+    maker = _maker(tmp_path, {"a": 1.0, "b": None})
+    assert "2 tasks have an episode in the folder; how many were asked for is not recorded" in _notes(maker.run())
+    Asked(3).keep(tmp_path)
+    half = maker.run()
+    assert half.unfinished
+    for name in ("components", "domains"):
+        assert "maker is not finished: 2 of the 3 tasks asked for" in _notes(half, name)
+    maker.add("c")
+    assert not maker.run().unfinished
+    assert "all 3 tasks asked for" in _notes(maker.run())
+
+
+def _grades(*grades: float | None) -> dict[str, Any]:
+    parts = dict(zip(("faithfulness", "visual_correctness", "text_accuracy", "aesthetics"), grades, strict=True))
+    value = sum(w * (0.5 if one is None else one) for w, one in zip((0.1, 0.4, 0.4, 0.1), grades, strict=True))
+    verdict = {"judge": "kscore-1:wise", "value": value, "reason": "", "evidence": {}, "usage": {}, "parts": parts}
+    return {"rewards": {"kscore": value}, "verdicts": [verdict]}
+
+
+def test_the_kscore_leaves_text_that_is_not_applicable_out_of_its_mean(tmp_path: Path) -> None:
+    maker = Maker(tmp_path)
+    maker.add("a", **_grades(1, 1, 1, 1))
+    maker.add("b", **_grades(1, 1, None, 1))
+    maker.add("c", {"kscore": None}, end="judge")
+    run = maker.run()
+    rows = {row["axis"]: row for row in _rows(_tables(run)["kscore"])}
+    assert list(rows) == ["faithfulness", "visual correctness", "text accuracy", "aesthetics", "K-Score"]
+    assert (rows["text accuracy"]["official, %"], rows["text accuracy"]["scored tasks"]) == ("100.0 [100.0, 100.0]", "1")
+    assert rows["K-Score"]["official, %"].startswith("100.0 ["), "the mean over pictures would be 90.0"
+    # Missing: two thirds of 0.1 + 0.4 + 0.1, and the text of one picture of two.
+    assert rows["K-Score"]["missing as 0, %"].startswith("60.0 [")
+    component = next(row for row in _rows(_tables(run)["components"]) if row["component"] == "kscore")
+    assert component["official, %"] == rows["K-Score"]["official, %"]
+    assert component["missing as 0, %"] == rows["K-Score"]["missing as 0, %"]
+    found = score(list(run.episodes)).components["kscore"]
+    assert found is not None
+    assert (found.mean, found.n) == (pytest.approx(1.0), 2)
+
+
+def test_a_kscore_without_its_grades_is_the_mean_over_pictures_and_says_so(tmp_path: Path) -> None:
+    tables = _tables(_maker_of(tmp_path, "kscore", {"a": 0.5, "b": 0.7}).run())
+    assert "kscore" not in tables
+    row = next(row for row in _rows(tables["components"]) if row["component"] == "kscore")
+    assert row["official, %"].startswith("60.0 [")
+    assert any("grades by axis are not in the record" in note for note in tables["components"].notes)
+
+
+def test_the_papers_knowgen_scores_stand_beside_knowgen_only(tmp_path: Path) -> None:
+    maker = _maker_of(tmp_path, "kscore", {"a": 0.5})
+    assert "27.75" not in _tables(maker.run())["components"].markdown()
+    Asked(1, "savanna").keep(tmp_path)
+    assert "27.75" not in _tables(maker.run())["components"].markdown()
+    Asked(1, "knowgen").keep(tmp_path)
+    shown = _tables(maker.run())["components"]
+    assert "27.75" in shown.markdown()
+    assert any("are not ours" in note for note in shown.notes)
 
 
 def test_the_papers_scores_are_marked_and_only_beside_savannas_domains(tmp_path: Path) -> None:
@@ -155,6 +244,22 @@ def test_cropping_is_compared_on_the_same_references(tmp_path: Path) -> None:
     assert crop_tables([whole.run()], 0) == []
 
 
+def test_tokens_of_the_agents_model_stand_beside_the_judges_and_are_unknown_in_old_runs(tmp_path: Path) -> None:
+    spent = {"model_calls": 2, "model_prompt_tokens": 50, "model_completion_tokens": 7, "model_cost": 0.125}
+    usage = {"calls": 1, "cached": 0, "prompt_tokens": 9, "completion_tokens": 1, "unmetered": 0, "cost": 0.25}
+    old, own = Maker(tmp_path / "old"), Maker(tmp_path / "own")
+    for task in ("a", "b"):
+        old.add(task, usage=usage)
+        own.add(task, spent=spent)
+    assert [row["who"] for row in _rows(_tables(old.run())["model_cost"])] == ["judge-1"]
+    table = _tables(own.run())["model_cost"]
+    (row,) = _rows(table)
+    assert (row["who"], row["calls"], row["prompt tokens"], row["completion tokens"]) == ("the agent's model", "4", "100", "14")
+    assert (row["cost"], row["calls that told no tokens"]) == ("0.2500", "")
+    assert not any("store" in column.name or "generator" in column.name for column in table.columns)
+    assert "whenever that was" in table.notes[0]
+
+
 def test_tokens_and_costs_are_summed_by_judge(tmp_path: Path) -> None:
     maker = Maker(tmp_path)
     for number in range(3):
@@ -171,11 +276,12 @@ def test_tokens_and_costs_are_summed_by_judge(tmp_path: Path) -> None:
         + "\n"
     )
     tables = _tables(maker.run())
-    (row,) = _rows(tables["judge_cost"])
+    (row,) = _rows(tables["model_cost"])
     assert (row["prompt tokens"], row["cost"]) == ("300", "0.7500")
     search, serper = _rows(tables["web_cost"])
     assert (search["requests"], search["answered without asking"], search["not had"]) == ("5", "2", "3")
     assert (serper["credits"], serper["cost"]) == ("9", "0.5000")
+    assert "killed leaves no line" in tables["web_cost"].markdown()
 
 
 def test_wall_time_is_told_only_if_asked_for(tmp_path: Path) -> None:
@@ -183,6 +289,7 @@ def test_wall_time_is_told_only_if_asked_for(tmp_path: Path) -> None:
     assert "timings" not in _tables(run)
     row = next(row for row in _rows(_tables(run, timings=True)["timings"]) if row["tool"] == "text_search")
     assert row["median, ms"] == "250.00"
+    assert "not recorded" in _tables(run, timings=True)["timings"].markdown()
 
 
 def test_outcomes_name_failures_and_unscored_episodes(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_one_seed_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[st
     write(tmp_path / "episodes", answered(), out_of_calls())
     assert _run("export", "gen-searcher", tmp_path / "episodes", "--seed", "6", "--out", tmp_path / "gs") == 0
     assert [row["id"] for row in json.loads((tmp_path / "gs" / "results.json").read_text())] == ["task-1"]
-    assert _run("export", "gen-searcher", tmp_path / "episodes", "--seed", "8", "--out", tmp_path / "gs") == 2
+    assert _run("export", "gen-searcher", tmp_path / "episodes", "--seed", "8", "--out", tmp_path / "none") == 2
     assert "no episode to export" in capsys.readouterr().err
 
 
@@ -47,6 +47,34 @@ def test_a_log_for_inspect_is_written(tmp_path: Path, capsys: pytest.CaptureFixt
     assert [sample.id for sample in log.read_eval_log(str(out)).samples] == ["task-0", "task-1"]
     assert _run("export", "inspect", tmp_path / "episodes", "--out", tmp_path / "x.txt") == 2
     assert "ends with .eval or .json" in capsys.readouterr().err
+
+
+def test_what_is_there_is_replaced_only_if_asked_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "episodes", answered())
+    (tmp_path / "bench.json").write_text('[{"id": 1, "prompt": "Draw."}]')
+    tasks, results = tmp_path / "tasks.jsonl", tmp_path / "gs" / "results.json"
+    imports = ("import", "gen-searcher", tmp_path / "bench.json", "--out", tasks, "--source", "s", "--issued", "2026-04-01")
+    exports = ("export", "gen-searcher", tmp_path / "episodes", "--out", results.parent)
+    for path, command in ((tasks, imports), (results, exports)):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("somebody's work")
+        assert _run(*command) == 2
+        assert f"--out {path} is there already; name another file, or replace it with --force" in capsys.readouterr().err
+        assert path.read_text() == "somebody's work"
+        assert _run(*command, "--force") == 0
+        assert path.read_text() != "somebody's work"
+
+
+def test_a_log_that_is_there_is_replaced_only_if_asked_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "episodes", answered())
+    out = tmp_path / "old.json"
+    out.write_text("old")
+    assert _run("export", "inspect", tmp_path / "episodes", "--out", out) == 2
+    assert "is there already" in capsys.readouterr().err
+    pytest.importorskip("inspect_ai.log", reason="needs the extra 'inspect'")
+    assert _run("export", "inspect", tmp_path / "episodes", "--out", out, "--force") == 0
+    assert json.loads(out.read_text())["status"] == "success"
+    assert [one.name for one in tmp_path.glob("old*")] == ["old.json"]
 
 
 def test_tasks_are_imported_with_their_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from wildenv.cli.main import main
 from wildenv.cli.output import say_table, shortened, size
-from wildenv.web.pack import export_pack, pack_digest
-from wildenv.web.pack_list import describe
+from wildenv.web.packs.listing import describe
+from wildenv.web.packs.pack import export_pack, pack_digest
 from wildenv.web.request import WebRequest
 from wildenv.web.store import Blob, Store
 

@@ -21,7 +21,7 @@ from wildenv.episode import LatestEpisodes
 from wildenv.errors import ConfigError, DataError
 from wildenv.lock import only_writer
 from wildenv.models.chat import ChatModel
-from wildenv.web.pack import open_pack, pack_digest, verify_pack
+from wildenv.web.packs.pack import open_pack, pack_digest, verify_pack
 from wildenv.web.store import Store
 
 Run = Callable[..., tuple[int, str, str]]
@@ -33,7 +33,7 @@ import io, os, threading, time
 from PIL import Image
 from wildenv.errors import ProviderError, ToolError, Unavailable
 from wildenv.web.results import ImageHit, Page, TextHit
-from wildenv.web.spending import Spending
+from wildenv.web.net.spending import Spending
 
 
 class Service:

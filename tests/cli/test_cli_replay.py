@@ -21,9 +21,11 @@ class Policy:
 
     def reset(self, task_prompt, tools, seed=0):
         self.turn, self.prompt, self.seed = 0, task_prompt, seed
+        self.usage = {"calls": 0, "cost": 0.0}
 
     async def act(self, observation):
         self.turn += 1
+        self.usage = {"calls": self.turn, "cost": self.turn / 4}
         if self.turn == 1:
             return {"name": "text_search", "arguments": {"queries": ["press picture", self.prompt[:40]]}}
         if self.turn == 2:
@@ -104,6 +106,8 @@ def test_settings_come_from_the_recipe_and_options_overrule_it(run: Run) -> None
     found = json.loads(out)
     assert (code, found["differing"], found["skipped"]) == (0, [], {"policy": failed()})
     assert found["same"] == found["episodes"] - failed()
+    told = [episode.usage["model_cost"] for episode in LatestEpisodes("eps")]
+    assert all(told), "what the policy told of its model is set aside, and it told some"
     code, out, _ = run("replay", "eps", "--web", "web.pack", "--env", "limits.tool_calls=2", "--json")
     assert (code, json.loads(out)["same"]) == (1, 0)
     assert "no tool calls left" in json.loads(out)["differing"][0]["difference"]

@@ -19,8 +19,9 @@ RED, BLUE = Image.new("RGB", (20, 10), "red"), Image.new("RGB", (10, 20), "blue"
 class Moody:
     """Draws something else every time."""
 
-    def __init__(self, id: str = "moody-1", failing: bool = False) -> None:
+    def __init__(self, id: str = "moody-1", failing: bool = False, needs_references: bool = False) -> None:
         self.id = id
+        self.needs_references = needs_references
         self.drawn = 0
         self.failing = failing
 
@@ -103,3 +104,7 @@ def test_what_the_generator_takes_is_known_of_the_cache() -> None:
     moody.max_references = 3  # type: ignore[attr-defined]
     assert CachedGenerator(moody, Store.memory()).max_references == 3
     assert CachedGenerator(Moody(), Store.memory()).max_references is None
+    assert [CachedGenerator(Moody(needs_references=needs), Store.memory()).needs_references for needs in (True, False)] == [
+        True,
+        False,
+    ]

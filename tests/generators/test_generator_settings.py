@@ -31,6 +31,7 @@ def test_every_config_makes_its_generator_without_asking_for_anything(name: str)
         assert made is None
     else:
         assert type(made) is KINDS[name]
+        assert made.needs_references is (name in ("qwen_edit", "diffusers"))
 
 
 def test_names_alone() -> None:

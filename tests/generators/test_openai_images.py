@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.generators.image_server import ImageServer, Turn, drip, drop, hang, picture, send
+from tests.generators.image_server import ImageServer, Turn, drip, drop, hang, image_server, picture, send
 from wildenv.errors import ConfigError, GeneratorError
 from wildenv.generators.base import Generator
 from wildenv.generators.openai_images import OpenAIImages
 from wildenv.images import decode, encode
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 pytestmark = pytest.mark.loopback
 QUICK = Rules(concurrency=4, attempts=2, backoff_s=0.01, longest_wait_s=1.0)
@@ -113,6 +113,16 @@ def test_a_refusal_is_a_failure_and_nothing_is_drawn_from_less(server: ImageServ
     with pytest.raises(GeneratorError, match="answered 400: your request was rejected by the safety system"):
         _draw(_made(server), REFERENCES)
     assert server.paths == ["/v1/images/edits"]
+
+
+@pytest.mark.parametrize("references", [[], REFERENCES])
+def test_a_redirect_is_not_followed_and_a_failure(server: ImageServer, references: list[Image.Image]) -> None:
+    with image_server() as other:
+        other.script.append(_reply())
+        server.script.append(send(b"", 307, {"Location": f"{other.url}/v1/images"}))
+        with pytest.raises(GeneratorError, match=r"redirect \(307\); set generator\.base_url"):
+            _draw(_made(server), references)
+        assert (len(server.bodies), len(other.bodies)) == (1, 0)
 
 
 def test_a_picture_of_another_size_is_a_failure(server: ImageServer) -> None:

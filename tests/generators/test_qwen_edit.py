@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.generators.image_server import ImageServer, Turn, drip, drop, hang, picture, send
+from tests.generators.image_server import ImageServer, Turn, drip, drop, hang, image_server, picture, send
 from wildenv.errors import ConfigError, GeneratorError
 from wildenv.generators.base import Generator
 from wildenv.generators.qwen_edit import QwenEdit
 from wildenv.images import decode
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 pytestmark = pytest.mark.loopback
 QUICK = Rules(concurrency=4, attempts=3, backoff_s=0.01, longest_wait_s=1.0)
@@ -58,6 +58,15 @@ def test_more_references_than_the_server_takes_are_an_error_and_none_is_dropped(
     with pytest.raises(GeneratorError, match=r"takes 3 references and the answer has 4; set env\.limits\.references=3"):
         _draw(_made(server), REFERENCES * 2)
     assert not server.bodies
+
+
+def test_a_redirect_is_not_followed_and_a_failure(server: ImageServer) -> None:
+    with image_server() as other:
+        other.script.append(send({"success": True, "image": picture()}))
+        server.script.append(send(b"", 307, {"Location": f"{other.url}/generate"}))
+        with pytest.raises(GeneratorError, match=r"redirect \(307\); set generator\.base_url"):
+            _draw(_made(server))
+        assert (len(server.bodies), len(other.bodies)) == (1, 0)
 
 
 def test_it_never_draws_from_the_bare_prompt(server: ImageServer) -> None:

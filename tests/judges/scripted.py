@@ -18,7 +18,7 @@ from wildenv.judges.base import Drawn, Reference, Submission
 from wildenv.models.chat import ChatModel
 from wildenv.models.usage import Prices
 from wildenv.task import Task
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 TASK = Task(
     id="t",

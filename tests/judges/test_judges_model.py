@@ -113,6 +113,8 @@ def test_what_does_not_fit_is_repaired_once_or_unscored(kind: type[ModelJudge], 
     assert lost.value is None
     assert lost.evidence["failure"] == "schema"
     assert lost.parts == {}
+    assert (lost.usage["calls"], lost.usage["prompt_tokens"]) == (2, 200)
+    assert lost.usage["cost"] == pytest.approx(2e-4)
 
 
 @pytest.mark.parametrize("kind", GOOD)
@@ -297,6 +299,8 @@ def test_one_lost_item_leaves_a_checklist_unscored() -> None:
         lost = "bicycle next to" in json.dumps(body["messages"]).partition("in number")[2]
         return ProviderError("down") if lost else {"1": CHECKLIST["1"]}
 
+    verdict = ask(ChecklistJudge, "no JSON", "nor this", "no JSON", "nor this", calls="each")
+    assert (verdict.value, verdict.usage["calls"], verdict.usage["prompt_tokens"]) == (None, 4, 400)
     verdict = ask(ChecklistJudge, answer, calls="each")
     assert verdict.value is None
     assert verdict.reason.startswith("unscored: 1 of 2 items")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.models.fault_server import FaultServer, fault_server
 from wildenv.models.chat import ChatModel
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 QUICK = Rules(concurrency=8, attempts=3, backoff_s=0.01, longest_wait_s=5.0)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.fault_server import FaultServer, drip, drop, fail, hang, say, send
+from tests.models.fault_server import FaultServer, drip, drop, fail, fault_server, hang, say, send
 from wildenv.errors import ConfigError, DeadlineExceeded, MessageError, ProviderError, UsageError
 from wildenv.messages import text_block
 from wildenv.models.chat import ChatModel
@@ -21,7 +21,7 @@ from wildenv.models.reply import ReplyError
 from wildenv.models.sampling import Sampling
 from wildenv.models.usage import Prices
 from wildenv.web.deadline import tool_deadline
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 pytestmark = pytest.mark.loopback
 
@@ -119,6 +119,7 @@ def test_what_is_no_whole_answer_is_an_error_of_its_own_kind(
     assert server.calls == 1
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.kind, again.raw) == (str(caught.value), kind, caught.value.raw)
+    assert again.usage == caught.value.usage
 
 
 @pytest.mark.parametrize(
@@ -277,6 +278,18 @@ def test_a_header_with_a_secret_comes_from_the_environment(
         make(headers_env={"X-API-Key": "GATE_KEY"}).complete_sync(chat())
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_and_a_failure(
+    make: Make, server: FaultServer, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setenv("GATE_KEY", "gate-verysecret-1")
+    with fault_server() as other:
+        server.script += [send("", status, {"Location": f"{other.url}/chat/completions"})]
+        with pytest.raises(ProviderError, match=r"redirect.*model\.base_url") as error:
+            make(headers_env={"X-API-Key": "GATE_KEY"}).complete_sync(chat())
+        assert (error.value.kind, server.calls, other.calls) == (f"http {status}", 1, 0)
+
+
 @pytest.mark.parametrize("header", ["Authorization", "proxy-authorization", "X-API-Key", "Cookie", "x-auth-token"])
 def test_a_secret_in_a_plain_header_is_refused(make: Make, header: str) -> None:
     with pytest.raises(ConfigError, match=rf"model\.headers\.{header} would be written to disk.*model\.headers_env\.{header}"):
@@ -307,6 +320,23 @@ def test_tokens_and_money_add_up(make: Make, server: FaultServer) -> None:
     assert model.spending.credits == 1_160
     assert model.spending.cost == pytest.approx(total.cost)
     assert model.spending.bytes > 100
+
+
+@pytest.mark.parametrize(
+    ("turns", "kind", "calls"),
+    [([say("cut", "length")], "length", 1), ([say("no json")] * 2, "schema", 2), ([say("no json"), say("")], "empty", 2)],
+)
+def test_a_reply_that_cannot_be_used_says_what_it_took(
+    make: Make, server: FaultServer, turns: list[Any], kind: str, calls: int
+) -> None:
+    server.script += turns
+    model = make(prices=Prices(prompt=2.0, completion=10.0))
+    with pytest.raises(ReplyError) as caught:
+        model.complete_sync(chat(), schema={"type": "object"})
+    assert caught.value.kind == kind
+    assert caught.value.usage.calls == calls
+    assert caught.value.usage == model.usage
+    assert caught.value.usage.cost > 0
 
 
 def test_totals_of_many_threads_are_exact(make: Make) -> None:

@@ -45,8 +45,9 @@ class Draws:
 
     id = "draws-1"
 
-    def __init__(self, failing: bool = False) -> None:
+    def __init__(self, failing: bool = False, needs_references: bool = False) -> None:
         self.failing = failing
+        self.needs_references = needs_references
         self.asked: list[tuple[str, list[tuple[int, int]], int]] = []
 
     async def generate(self, prompt: str, references: Sequence[Image.Image], seed: int) -> Image.Image:

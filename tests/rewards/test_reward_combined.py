@@ -30,20 +30,81 @@ def test_components_are_added_up_by_weight_and_the_rest_only_reported() -> None:
     assert report.drawn is None
 
 
-@pytest.mark.parametrize("given", [None, submission(count=0)])
-def test_doing_nothing_is_0_in_every_component_and_part_without_asking(given: object) -> None:
-    search, generator = always(1.0), Draws()
-    parts = {"identity": 1.0, "context": 1.0}
-    reward = CombinedReward(
-        [Judged("search", search), GenerationComponent(always(1.0, parts)), FormatComponent(), CostComponent(8)],
+def _whole(search: Says, generation: Says, generator: Draws) -> CombinedReward:
+    return CombinedReward(
+        [Judged("search", search, needs_references=True), GenerationComponent(generation), FormatComponent(), CostComponent(8)],
         {"search": 0.5, "generation": 0.3, "format": 0.1, "cost": 0.1},
         generator,
     )
-    report = score(reward, TASK, given)  # type: ignore[arg-type]
-    assert (report.value, report.valid, report.verdicts) == (0.0, True, ())
-    assert report.components == dict.fromkeys(("search", "generation", "identity", "context", "format", "cost"), 0.0)
+
+
+def test_without_an_answer_nobody_is_asked_and_a_verdict_says_so() -> None:
+    search, generation, generator = always(1.0), always(1.0, {"identity": 1.0, "context": 1.0}), Draws()
+    report = score(_whole(search, generation, generator), TASK, None)
+    assert (report.value, report.valid, report.drawn) == (0.0, True, None)
+    assert report.components == {
+        **dict.fromkeys(("search", "generation", "identity", "context"), 0.0),
+        **dict.fromkeys(("format", "cost")),
+    }
+    assert [(one.value, one.reason, one.evidence) for one in report.verdicts] == [(0.0, "no answer", {"drawn": False})]
+    assert not search.seen + generation.seen + generator.asked
+
+
+def test_an_answer_without_references_is_drawn_and_judged_and_earns_nothing() -> None:
+    search, generation, generator = always(1.0), always(0.2, {"identity": 0.2, "context": 1.0}), Draws()
+    given = submission(count=0, turns=4, unreadable=1, tool_calls=2)
+    report = score(_whole(search, generation, generator), TASK, given)
+    assert (report.value, report.valid) == (0.0, True)
+    assert report.components == {
+        "search": 0.0,
+        "generation": pytest.approx(0.36),
+        "identity": 0.2,
+        "context": 1.0,
+        "format": 0.75,
+        "cost": 0.75,
+    }
+    assert generator.asked == [("a prompt", [], 0)]
+    assert report.drawn is not None
     assert not search.seen
-    assert not generator.asked
+    assert report.verdicts[0].reason == "there are no references"
+
+
+def test_what_a_generator_cannot_draw_without_references_is_0_by_rule_and_a_verdict_says_so() -> None:
+    search, generation, generator = always(1.0), always(1.0, {"identity": 1.0, "context": 1.0}), Draws(needs_references=True)
+    report = score(_whole(search, generation, generator), TASK, submission(count=0, turns=4, unreadable=1, tool_calls=2))
+    assert (report.value, report.valid, report.drawn) == (0.0, True, None)
+    assert report.components == {
+        **dict.fromkeys(("search", "generation", "identity", "context"), 0.0),
+        **dict.fromkeys(("format", "cost"), 0.75),
+    }
+    nothing = report.verdicts[0]
+    assert (nothing.judge, nothing.value, nothing.evidence) == ("draws-1", 0.0, {"drawn": False})
+    assert nothing.reason == "no references: nothing to draw from"
+    assert not generation.seen + generator.asked
+
+
+def test_a_judge_that_fails_on_an_answer_without_references_leaves_only_its_own_component_unscored() -> None:
+    report = score(_whole(always(1.0), always(None), Draws()), TASK, submission(count=0))
+    assert (report.value, report.valid) == (0.0, True)
+    assert report.components["generation"] is None
+    assert report.verdicts[-1].unscored
+
+
+def test_a_generator_that_does_not_say_whether_it_needs_references_is_refused() -> None:
+    class Mute:
+        id = "mute-1"
+        generate = Draws.generate
+
+    with pytest.raises(ConfigError, match=r"reward\.generator: Mute lacks id, needs_references or generate"):
+        CombinedReward([Judged("kscore", always(1.0), needs_picture=True)], {"kscore": 1.0}, Mute())  # type: ignore[arg-type]
+
+
+def test_parts_of_a_verdict_are_reported_under_the_names_given() -> None:
+    judge = always(0.5, {"strict": 0.0})
+    reward = CombinedReward([Judged("checklist", judge, parts={"checklist_strict": "strict"})], {"checklist": 1.0})
+    assert score(reward, TASK, submission()).components == {"checklist": 0.5, "checklist_strict": 0.0}
+    lost = CombinedReward([Judged("checklist", always(None), parts={"checklist_strict": "strict"})], {"checklist": 1.0})
+    assert score(lost, TASK, submission()).components == {"checklist": None, "checklist_strict": None}
 
 
 def test_an_unscored_component_abstains_and_the_reward_is_not_valid() -> None:

@@ -36,11 +36,12 @@ def _score(reward: Reward, submission: Submission | None) -> RewardReport:
     return asyncio.run(reward.score(TASK, submission))
 
 
-@pytest.mark.parametrize("submission", [None, _submission()])
-def test_no_references_fail_without_asking(submission: Submission | None) -> None:
+@pytest.mark.parametrize(("submission", "reason"), [(None, "no answer"), (_submission(), "there are no references")])
+def test_no_references_fail_without_asking(submission: Submission | None, reason: str) -> None:
     judge = Fixed(1.0)
     report = _score(SearchReward(judge), submission)
-    assert (report.value, report.valid, report.components, report.verdicts) == (0.0, True, {"search": 0.0}, ())
+    assert (report.value, report.valid, report.components) == (0.0, True, {"search": 0.0})
+    assert [(verdict.value, verdict.reason) for verdict in report.verdicts] == [(0.0, reason)]
     assert judge.asked == 0
 
 

@@ -59,6 +59,15 @@ def test_the_k_score_needs_a_judge_with_eyes(small_world: MiniWorld) -> None:
     assert reward.components[0].needs_picture
 
 
+def test_grades_and_the_strict_checklist_are_reported_beside_their_components(small_world: MiniWorld) -> None:
+    names = {"components": ["kscore", "checklist"], "weights": {"kscore": 0.5, "checklist": 0.5}, "generator": "compositor"}
+    kscore, checklist = _made(small_world, **names, judge=MODEL).components
+    assert kscore.parts == ("faithfulness", "visual_correctness", "text_accuracy", "aesthetics")
+    assert (checklist.needs_picture, checklist.parts) == (True, ("checklist_strict",))
+    with pytest.raises(ConfigError, match=r"'checklist', which judge=oracle does not judge"):
+        _made(small_world, components=["checklist"], generator="compositor")
+
+
 def test_alpha_is_the_dual_reward(small_world: MiniWorld) -> None:
     reward = _made(small_world, components=["generation", "sufficiency"], alpha=0.3, generator="compositor")
     assert reward.weights == {"generation": pytest.approx(0.7), "sufficiency": 0.3}
@@ -111,4 +120,4 @@ def test_wrong_settings_are_named(values: dict[str, Any], named: str, small_worl
 
 
 def test_all_components_are_in_the_list() -> None:
-    assert COMPONENTS == ("search", "generation", "kscore", "sufficiency", "format", "cost")
+    assert COMPONENTS == ("search", "generation", "kscore", "sufficiency", "checklist", "format", "cost")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.web.hostile_bodies import MIB, zeros_gzip
-from wildenv.web.decoding import PIECE, BadEncoding, Unfinished, unpacked
+from wildenv.web.net.decoding import PIECE, BadEncoding, Unfinished, unpacked
 
 DATA = b"".join(b"line %d of a body that packs well, but not too well\n" % number for number in range(9000))
 

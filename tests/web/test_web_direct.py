@@ -16,12 +16,12 @@ from tests.web.hostile import HostileWeb, hostile_web
 from wildenv.errors import ToolError, Unavailable
 from wildenv.web.client import WebClient
 from wildenv.web.extract import Extractor
-from wildenv.web.fetch import Fetcher, FetchLimits
-from wildenv.web.manners import Rules
+from wildenv.web.net.fetch import Fetcher, FetchLimits
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.spending import Metered
 from wildenv.web.providers.base import PageProvider, Parts, PictureProvider
 from wildenv.web.providers.direct import DirectPages, DirectPictures
 from wildenv.web.results import ImageHit, Page
-from wildenv.web.spending import Metered
 from wildenv.web.store import Store
 
 pytestmark = pytest.mark.loopback

@@ -191,16 +191,81 @@ def test_a_killed_worker_is_replaced(made: Callable[..., Extractor]) -> None:
     assert pid not in _pids(extractor)
 
 
-def test_a_worker_that_crashes_at_work_makes_the_document_unreadable(made: Callable[..., Extractor]) -> None:
-    extractor = made()
+@pytest.fixture
+def killing(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[signal.Signals]], list[int]]:
+    """Kills workers as a job is given to them, with these signals in turn; returns the pids that were given one."""
+
+    def kill(signals: list[signal.Signals]) -> list[int]:
+        asked: list[int] = []
+        ask = WorkerProcess.ask
+
+        def killed(worker: WorkerProcess, job: dict[str, Any], data: bytes, end: float) -> dict[str, Any]:
+            asked.append(worker.pid)
+            if signals:
+                os.kill(worker.pid, signals.pop(0))
+                _gone({worker.pid})
+            return ask(worker, job, data, end)
+
+        monkeypatch.setattr(WorkerProcess, "ask", killed)
+        return asked
+
+    return kill
+
+
+Killing = Callable[[list[signal.Signals]], list[int]]
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_one_death_of_a_worker_is_not_the_document_s_fault(
+    made: Callable[..., Extractor], killing: Killing, by: signal.Signals
+) -> None:
+    extractor = made(workers=2)
+    asked = killing([by])
+    assert extractor.page(HTML, URL, "text/html", None).title == "Lantern"
+    assert len(set(asked)) == len(asked) == 2
+    assert _pids(extractor) == {asked[1]}
+
+
+def test_the_second_try_is_a_fresh_worker_s_though_others_are_idle(made: Callable[..., Extractor], killing: Killing) -> None:
+    extractor = made(workers=2)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda _: extractor.page(HTML, URL, "text/html", None), range(8)))
+    before = _pids(extractor)
+    asked = killing([signal.SIGKILL])
+    assert extractor.page(HTML, URL, "text/html", None).title == "Lantern"
+    assert asked[0] in before
+    assert asked[1] not in before
+
+
+def test_a_worker_killed_in_the_middle_of_a_document_is_replaced_and_the_document_read(made: Callable[..., Extractor]) -> None:
+    extractor = made(seconds=60)
     extractor.page(HTML, URL, "text/html", None)
     (pid,) = _pids(extractor)
-    threading.Timer(0.2, os.kill, (pid, signal.SIGSEGV)).start()
+    threading.Timer(0.2, os.kill, (pid, signal.SIGKILL)).start()
+    assert extractor.page(SLOW, URL, "text/html", None).url == URL
+    assert pid not in _pids(extractor)
+
+
+def test_two_deaths_in_a_row_make_the_document_unreadable(made: Callable[..., Extractor], killing: Killing) -> None:
+    extractor = made()
+    asked = killing([signal.SIGSEGV, signal.SIGSEGV])
     with pytest.raises(Unavailable) as caught:
-        extractor.page(SLOW, URL, "text/html", None)
+        extractor.page(HTML, URL, "text/html", None)
     assert caught.value.kind == "unreadable"
     assert f"code -{int(signal.SIGSEGV)}" in caught.value.detail
+    assert len(asked) == 2
     assert extractor.page(HTML, URL, "text/html", None).title == "Lantern"
+
+
+def test_a_worker_that_its_alarm_ended_was_too_slow_and_is_not_asked_again(
+    made: Callable[..., Extractor], killing: Killing
+) -> None:
+    extractor = made()
+    asked = killing([signal.SIGALRM])
+    with pytest.raises(Unavailable) as caught:
+        extractor.page(HTML, URL, "text/html", None)
+    assert caught.value.kind == "too slow"
+    assert len(asked) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory limit is Linux's")

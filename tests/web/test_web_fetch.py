@@ -25,9 +25,9 @@ from tests.web.hostile import HostileWeb, hostile_web
 from wildenv.errors import ConfigError, DeadlineExceeded, ToolError, Unavailable
 from wildenv.secrets import HIDDEN, Secret
 from wildenv.web.deadline import tool_deadline
-from wildenv.web.decoding import PIECE
-from wildenv.web.fetch import Download, Fetcher, FetchLimits
-from wildenv.web.manners import Rules
+from wildenv.web.net.decoding import PIECE
+from wildenv.web.net.fetch import Download, Fetcher, FetchLimits
+from wildenv.web.net.manners import Rules
 
 pytestmark = pytest.mark.loopback
 
@@ -202,7 +202,7 @@ def test_limits_are_those_that_are_set(web: HostileWeb) -> None:
 
 def test_secrets_reach_neither_the_log_nor_the_error(fetcher: Fetcher, web: HostileWeb, caplog: pytest.LogCaptureFixture) -> None:
     secret = Secret("correct-horse-battery")
-    with caplog.at_level(logging.DEBUG, "wildenv.web.fetch"):
+    with caplog.at_level(logging.DEBUG, "wildenv.web.net.fetch"):
         failing(fetcher, f"{web.traps['forbidden'].url}?key={secret.reveal()}")
         failed = failing(fetcher, f"http://{secret.reveal()}/")
     assert caplog.messages[0] == f"{web.traps['forbidden'].url}?key={HIDDEN}: http 403: Forbidden"
@@ -288,8 +288,8 @@ _MEASURE = """
 import json, sys
 from wildenv.errors import DataError, ToolError
 from wildenv.images import decode
-from wildenv.web.fetch import Fetcher, FetchLimits
-from wildenv.web.manners import Rules
+from wildenv.web.net.fetch import Fetcher, FetchLimits
+from wildenv.web.net.manners import Rules
 
 def most():
     with open("/proc/self/status") as status:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wildenv.errors import ProviderError, ToolError
-from wildenv.web.fields import LONGEST_QUERY, address, mapping, query_text, rows, text
+from wildenv.web.net.fields import LONGEST_QUERY, address, mapping, query_text, rows, text
 
 
 @pytest.mark.parametrize(

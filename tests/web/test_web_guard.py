@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wildenv.errors import ConfigError
-from wildenv.web.guard import Guard, Refused
+from wildenv.web.net.guard import Guard, Refused
 
 PRIVATE = """
 0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 100.127.255.255 127.0.0.1 127.255.255.254 168.63.129.16

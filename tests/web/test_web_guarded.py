@@ -18,10 +18,10 @@ import pytest
 from tests.web.hostile import HostileWeb, hostile_web
 from wildenv.errors import DeadlineExceeded, Unavailable
 from wildenv.web.deadline import tool_deadline
-from wildenv.web.fetch import Fetcher, FetchLimits
-from wildenv.web.guard import Guard, Refused
-from wildenv.web.guarded import MOST_TRIED, Allowance, GuardedBackend, NoAddress, look_up
-from wildenv.web.manners import Rules
+from wildenv.web.net.fetch import Fetcher, FetchLimits
+from wildenv.web.net.guard import Guard, Refused
+from wildenv.web.net.guarded import MOST_TRIED, Allowance, GuardedBackend, NoAddress, look_up
+from wildenv.web.net.manners import Rules
 
 QUICK = FetchLimits(connect_s=1.0, first_byte_s=1.0, total_s=2.0)
 ONCE = Rules(attempts=1)
@@ -209,7 +209,7 @@ def test_a_resolver_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch
 def test_look_ups_that_hang_are_limited_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
     answered = threading.Event()
     resolver = Resolver(monkeypatch, hanging=[lambda: found("1.1.1.1") if answered.wait(10) else []])
-    monkeypatch.setattr("wildenv.web.guarded._LOOKUPS", threading.BoundedSemaphore(2))
+    monkeypatch.setattr("wildenv.web.net.guarded._LOOKUPS", threading.BoundedSemaphore(2))
     for _ in range(4):
         with pytest.raises(httpcore.TimeoutException):
             look_up("hanging.example", 80, Allowance("connecting", 0.05))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wildenv.web.hosts import Hosts
-from wildenv.web.manners import Rules
+from wildenv.web.net.hosts import Hosts
+from wildenv.web.net.manners import Rules
 
 
 def test_all_who_talk_to_a_host_share_its_manners() -> None:

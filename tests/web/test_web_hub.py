@@ -20,9 +20,9 @@ import pytest
 
 from wildenv.errors import ConfigError, PackError, ProviderError
 from wildenv.web.client import WebClient
-from wildenv.web.hub import HubAddress, pack_from, push_folder
-from wildenv.web.pack import export_pack, open_pack, pack_digest
-from wildenv.web.pack_folder import CARD, MANIFEST, PACK, pack_to_folder
+from wildenv.web.packs.folder import CARD, MANIFEST, PACK, pack_to_folder
+from wildenv.web.packs.hub import HubAddress, pack_from, push_folder
+from wildenv.web.packs.pack import export_pack, open_pack, pack_digest
 from wildenv.web.request import WebRequest
 from wildenv.web.store import Store
 
@@ -262,10 +262,12 @@ def test_what_is_no_address_is_refused(text: str) -> None:
         pack_from(text)
 
 
-PUSH = (
-    "import sys; from wildenv.web.hub import push_folder; print(push_folder(sys.argv[1], sys.argv[2], sys.argv[3] == 'private'))"
-)
-PULL = "import sys; from wildenv.web.hub import pack_from; print(pack_from(sys.argv[1]))"
+PUSH = """
+import sys
+from wildenv.web.packs.hub import push_folder
+print(push_folder(sys.argv[1], sys.argv[2], sys.argv[3] == 'private'))
+"""
+PULL = "import sys; from wildenv.web.packs.hub import pack_from; print(pack_from(sys.argv[1]))"
 
 
 @pytest.mark.loopback
@@ -307,7 +309,7 @@ def test_what_the_hub_refuses_is_said_in_one_sentence(
     script = """
 import sys
 from wildenv.errors import WildenvError
-from wildenv.web.hub import pack_from, push_folder
+from wildenv.web.packs.hub import pack_from, push_folder
 for source in sys.argv[2:]:
     try:
         print(pack_from(source))

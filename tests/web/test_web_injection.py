@@ -21,8 +21,8 @@ from wildenv.errors import MessageError
 from wildenv.messages import parse_action, read_observation
 from wildenv.web.client import WebClient
 from wildenv.web.extract import Extractor
-from wildenv.web.fetch import Fetcher
-from wildenv.web.manners import Rules
+from wildenv.web.net.fetch import Fetcher
+from wildenv.web.net.manners import Rules
 from wildenv.web.providers.base import Parts
 from wildenv.web.providers.direct import DirectPages, DirectPictures
 from wildenv.web.results import ImageHit, TextHit

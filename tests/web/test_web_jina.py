@@ -11,10 +11,10 @@ from tests.web.fake_services import FakeService, Hang, Reply, Whole, in_turn, ji
 from wildenv.check import check_provider
 from wildenv.errors import ConfigError, ProviderError, ToolError, Unavailable
 from wildenv.secrets import Secret
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.spending import Metered
 from wildenv.web.providers.jina import JinaPages
 from wildenv.web.results import Link, Page
-from wildenv.web.spending import Metered
 
 pytestmark = pytest.mark.loopback
 

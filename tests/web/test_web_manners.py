@@ -15,7 +15,7 @@ import pytest
 
 from wildenv.errors import ConfigError, DeadlineExceeded, ProviderError
 from wildenv.web.deadline import tool_deadline
-from wildenv.web.manners import LONGEST_PAUSE_S, Manners, Rules, TryAgain, retry_after_seconds
+from wildenv.web.net.manners import LONGEST_PAUSE_S, Manners, Rules, TryAgain, retry_after_seconds
 
 
 class FakeTime:

@@ -15,7 +15,7 @@ import pytest
 
 from wildenv.errors import ConfigError, PackError, ToolError
 from wildenv.web.client import WebClient
-from wildenv.web.pack import Imported, export_pack, import_pack, open_pack, pack_digest, verify_pack
+from wildenv.web.packs.pack import Imported, export_pack, import_pack, open_pack, pack_digest, verify_pack
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.store import Store
 

@@ -17,9 +17,9 @@ from tests.web.conftest import FakeProvider
 from tests.web.hostile import HostileWeb, hostile_web
 from wildenv.errors import ProviderError, Unavailable
 from wildenv.web.client import WebClient
-from wildenv.web.fetch import Fetcher, FetchLimits
-from wildenv.web.manners import Rules
-from wildenv.web.network import MOST_IN_A_ROW
+from wildenv.web.net.fetch import Fetcher, FetchLimits
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.network import MOST_IN_A_ROW
 from wildenv.web.providers.base import Parts
 from wildenv.web.providers.direct import DirectPictures
 from wildenv.web.store import Store

@@ -15,8 +15,8 @@ import pytest
 
 from wildenv.errors import CacheMiss, ConfigError, DataError, PackError, Unavailable
 from wildenv.web.client import WebClient
-from wildenv.web.pack import Imported, export_pack, import_pack, open_pack, pack_digest, verify_pack
-from wildenv.web.request import WEB_TOOLS
+from wildenv.web.packs.pack import Imported, export_pack, import_pack, open_pack, pack_digest, verify_pack
+from wildenv.web.request import WEB_TOOLS, sha256
 from wildenv.web.store import Gap, Row, Store
 
 CUTOFF = date(2026, 7, 4)
@@ -27,7 +27,7 @@ REPLAY = """
 import hashlib, sys
 from datetime import date
 from wildenv.web.client import WebClient
-from wildenv.web.pack import open_pack, verify_pack
+from wildenv.web.packs.pack import open_pack, verify_pack
 verify_pack(sys.argv[1])
 client = WebClient(mode="replay", store=open_pack(sys.argv[1]))
 seen = hashlib.sha256()
@@ -143,7 +143,13 @@ def test_reading_leaves_the_file_as_it_was(pack: Path) -> None:
         ("DELETE FROM meta WHERE name = 'entries'", "None recorded"),
         ("UPDATE gaps SET request = replace(request, 'down', 'up')", r"gap fetch_page \w+: its request does not have this key"),
         ("UPDATE gaps SET request = 'nonsense'", r"gap fetch_page \w+: its request is unreadable"),
+        ("UPDATE entries SET request = replace(hex(zeroblob(50000)), '0', '[')", "its request is unreadable"),
         ("UPDATE gaps SET request = x'00'", "no text"),
+        ("UPDATE blobs SET media_type = x'00'", "missing or damaged"),
+        ("INSERT INTO entries VALUES ('verdict', 'k', 'd', '{}', '{}')", "entries or gaps of 'verdict'"),
+        ("INSERT INTO gaps VALUES ('verdict', 'k', '{}')", "entries or gaps of 'verdict'"),
+        ("UPDATE meta SET value = 'many' WHERE name = 'overfetch'", "overfetch.*'many'"),
+        ("UPDATE meta SET value = x'00' WHERE name = 'entries'", "no text"),
         ("DELETE FROM gaps", "has another digest"),
         ("INSERT INTO gaps SELECT tool, key, request FROM entries LIMIT 1", "an entry and a gap"),
     ],
@@ -175,6 +181,26 @@ def test_many_damaged_entries_are_counted(pack: Path) -> None:
         raw.execute("UPDATE entries SET response = '{}'")
     with pytest.raises(PackError, match="and 14 more"):
         verify_pack(pack)
+
+
+@pytest.mark.parametrize("response", ["[]", "nonsense", '{"blob":7}', "[" * 100_000])
+def test_a_response_of_another_shape_is_damage_though_its_digest_is_right(pack: Path, response: str) -> None:
+    with edit(pack) as raw:
+        change = "UPDATE entries SET response = ?, digest = ? WHERE request LIKE '%query 7%'"
+        raw.execute(change, (response, sha256(response)))
+    with pytest.raises(PackError, match="'query 7'.*its response is unreadable"):
+        verify_pack(pack)
+
+
+@pytest.mark.parametrize("noted", ["many", "0", "-1", "2.5", "9" * 400])
+def test_a_noted_overfetch_that_is_no_factor_is_said_in_one_sentence(pack: Path, tmp_path: Path, noted: str) -> None:
+    for path in (pack, tmp_path / "s.db"):
+        with edit(path) as raw:
+            raw.execute("UPDATE meta SET value = ? WHERE name = 'overfetch'", (noted,))
+    with pytest.raises(DataError, match="overfetch"):
+        WebClient(mode="replay", store=open_pack(pack))
+    with Store(tmp_path / "s.db") as store, pytest.raises(DataError, match="overfetch"):
+        export_pack(store, tmp_path / "b.pack")
 
 
 def test_flipped_bytes_anywhere_are_found_or_harmless(pack: Path, tmp_path: Path) -> None:
@@ -312,6 +338,58 @@ def test_a_failed_export_leaves_the_old_pack_and_nothing_else(pack: Path, tmp_pa
             export_pack(store, pack)
     assert pack.read_bytes() == before
     assert not [path for path in tmp_path.iterdir() if "part" in path.name]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from wildenv.web.packs import pack
+from wildenv.web.store import Store
+pack._seal = lambda part: os.kill(os.getpid(), signal.SIGKILL)
+store = Store(sys.argv[1])
+Store.close = lambda self: None
+pack.export_pack(store, sys.argv[2])
+"""
+
+
+def test_what_a_killed_export_left_is_removed_by_the_next_one(
+    pack: Path, tmp_path: Path, run_python: Callable[..., subprocess.Popen[str]]
+) -> None:
+    before = pack_digest(pack)
+    process = run_python(KILLED, tmp_path / "s.db", pack)
+    process.communicate(timeout=60)
+    left = sorted(path.name for path in tmp_path.glob(".web.pack.*"))
+    assert f".web.pack.{process.pid}." in left[0]
+    assert {name.rpartition(".")[2] for name in left} == {"part", "part-wal", "part-shm"}
+    others = [f".web.pack.{os.getpid()}.0123abcd.part", f".other.pack.{process.pid}.0123abcd.part", ".web.pack.note.part"]
+    for name in others:
+        (tmp_path / name).write_text("")
+    with Store(tmp_path / "s.db") as store:
+        assert export_pack(store, pack) == before
+    # What a running process writes, another pack's parts and other files are not touched.
+    assert sorted(path.name for path in tmp_path.glob(".*")) == sorted(others)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_an_export_onto_a_link_writes_what_it_leads_to(pack: Path, tmp_path: Path, there: bool) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target, link = tmp_path / "elsewhere" / "real.pack", tmp_path / "link.pack"
+    link.symlink_to(target)
+    if there:
+        shutil.copy(pack, target)
+        with edit(target) as raw:
+            raw.execute("DELETE FROM gaps")
+    with Store(tmp_path / "s.db") as store:
+        digest = export_pack(store, link)
+    assert link.is_symlink()
+    assert verify_pack(target).digest == verify_pack(link).digest == digest
+    assert [path.name for path in target.parent.iterdir()] == ["real.pack"]
+
+
+def test_a_link_to_itself_is_refused(pack: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with Store(tmp_path / "s.db") as store, pytest.raises(ConfigError, match="loop.*another path"):
+        export_pack(store, tmp_path / "loop")
 
 
 def test_a_path_that_is_no_file_is_refused_and_left_alone(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import pytest
 
 from wildenv.errors import ConfigError, DataError, ToolError
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack
-from wildenv.web.pack_diff import answer_changes, diff_packs
-from wildenv.web.pack_list import GAP, list_pack
-from wildenv.web.pack_stats import Amount, pack_stats
+from wildenv.web.packs.diff import answer_changes, diff_packs
+from wildenv.web.packs.listing import GAP, list_pack
+from wildenv.web.packs.pack import export_pack
+from wildenv.web.packs.stats import Amount, pack_stats
 from wildenv.web.store import Store
 
 CUTOFF = date(2026, 7, 4)

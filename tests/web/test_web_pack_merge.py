@@ -12,8 +12,8 @@ import pytest
 
 from wildenv.errors import ConfigError, DataError, PackError, Unavailable
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack, open_pack, pack_digest, verify_pack
-from wildenv.web.pack_merge import Conflict, merge_packs
+from wildenv.web.packs.merge import Conflict, merge_packs
+from wildenv.web.packs.pack import export_pack, open_pack, pack_digest, verify_pack
 from wildenv.web.store import Store
 
 CUTOFF = date(2026, 7, 4)

@@ -24,7 +24,7 @@ from wildenv.errors import (
 )
 from wildenv.web.client import WebClient
 from wildenv.web.deadline import tool_deadline
-from wildenv.web.pack import export_pack, import_pack, open_pack
+from wildenv.web.packs.pack import export_pack, import_pack, open_pack
 from wildenv.web.picture import Picture
 from wildenv.web.providers.base import Parts
 from wildenv.web.request import WEB_TOOLS

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack, verify_pack
+from wildenv.web.packs.pack import export_pack, verify_pack
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.store import Store
 

@@ -12,11 +12,11 @@ from tests.web.fake_services import Asked, FakeService, Hang, Reply, Whole, in_t
 from wildenv.check import check_provider
 from wildenv.errors import ConfigError, ProviderError, ToolError
 from wildenv.secrets import Secret
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.spending import Metered
 from wildenv.web.providers.base import NewsProvider
 from wildenv.web.providers.searxng import SearxngProvider
 from wildenv.web.results import ImageHit, NewsHit, TextHit
-from wildenv.web.spending import Metered
 
 pytestmark = pytest.mark.loopback
 

@@ -123,4 +123,4 @@ def test_every_logger_of_ours_is_such_a_one() -> None:
     root = Path(__file__).parents[2] / "wildenv"
     plain = [path.name for path in root.rglob("*.py") if "logging.getLogger(" in path.read_text(encoding="utf-8")]
     assert plain == ["secrets.py"]
-    assert logging.getLogger("wildenv.web.fetch").filters
+    assert logging.getLogger("wildenv.web.net.fetch").filters

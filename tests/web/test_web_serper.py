@@ -17,11 +17,11 @@ from wildenv.check import check_provider
 from wildenv.errors import ConfigError, ProviderError, ToolError
 from wildenv.secrets import Secret
 from wildenv.web.client import WebClient
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.spending import Metered
 from wildenv.web.providers.base import NewsProvider, Parts
 from wildenv.web.providers.serper import SerperProvider
 from wildenv.web.results import ImageHit, NewsHit, TextHit
-from wildenv.web.spending import Metered
 from wildenv.web.store import Store
 
 pytestmark = pytest.mark.loopback

@@ -15,9 +15,9 @@ from tests.web.fake_services import Asked, DripBody, DripHeaders, FakeService, H
 from wildenv.errors import ConfigError, DeadlineExceeded, ProviderError, ToolError, WebError
 from wildenv.secrets import HIDDEN, Secret
 from wildenv.web.deadline import tool_deadline
-from wildenv.web.manners import Rules
-from wildenv.web.service import Reply as Answer
-from wildenv.web.service import Service
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.service import Reply as Answer
+from wildenv.web.net.service import Service
 
 pytestmark = pytest.mark.loopback
 

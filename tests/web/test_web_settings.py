@@ -11,7 +11,7 @@ from wildenv.errors import ConfigError
 from wildenv.miniweb.provider import MiniwebProvider
 from wildenv.miniweb.world import MiniWorld
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack
+from wildenv.web.packs.pack import export_pack
 from wildenv.web.providers.base import Parts
 from wildenv.web.providers.direct import DirectPages, DirectPictures
 from wildenv.web.providers.jina import JinaPages

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from wildenv.errors import ConfigError, ProviderError
-from wildenv.web.spending import Metered, Quota, Spending, checked_price
+from wildenv.web.net.spending import Metered, Quota, Spending, checked_price
 
 
 def test_threads_lose_no_count() -> None:

@@ -91,6 +91,17 @@ def test_a_changed_response_is_found_on_reading(tmp_path: Path, change: str) -> 
             store.get("a", "key")
 
 
+@pytest.mark.parametrize("request_text", ["nonsense", "[]", "[" * 100_000, b"\x00"])
+def test_a_damaged_request_is_found_when_requests_are_listed(tmp_path: Path, request_text: str | bytes) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.put("text_search", "k1", {}, {"results": []})
+        raw = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+        raw.execute("UPDATE entries SET request = ?", (request_text,))
+        raw.close()
+        with pytest.raises(DataError, match="text_search k1 .*request"):
+            list(store.requests("text_search"))
+
+
 def test_a_changed_or_missing_blob_is_found_on_reading(tmp_path: Path) -> None:
     data = Blob(b"x", "image/png")
     with Store(tmp_path / "s.db") as store:

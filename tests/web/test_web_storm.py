@@ -24,7 +24,7 @@ from wildenv.rollout import rollout
 from wildenv.secrets import HIDDEN
 from wildenv.testing import sockets_blocked
 from wildenv.web.client import WebClient
-from wildenv.web.pack import export_pack, open_pack, verify_pack
+from wildenv.web.packs.pack import export_pack, open_pack, verify_pack
 from wildenv.web.request import WEB_TOOLS, WebRequest
 from wildenv.web.store import Store
 

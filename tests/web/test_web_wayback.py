@@ -13,8 +13,8 @@ from wildenv.errors import DeadlineExceeded, ProviderError, ToolError, Unavailab
 from wildenv.web.cutoff import apply_cutoff
 from wildenv.web.deadline import tool_deadline
 from wildenv.web.extract import Extractor
-from wildenv.web.fetch import Fetcher, FetchLimits
-from wildenv.web.manners import Rules
+from wildenv.web.net.fetch import Fetcher, FetchLimits
+from wildenv.web.net.manners import Rules
 from wildenv.web.providers.base import PageProvider
 from wildenv.web.providers.wayback import WaybackPages
 from wildenv.web.results import Page

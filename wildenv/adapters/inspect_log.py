@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from wildenv.episode import INFRASTRUCTURE, Episode
 from wildenv.errors import ConfigError
+from wildenv.files import check_free, new_file
 from wildenv.images import ImageStore
 from wildenv.messages import Block, Message, data_url, text_of
 
@@ -39,7 +40,9 @@ _LIMITS: dict[str, tuple[Any, str]] = {
 _SUFFIXES = (".eval", ".json")
 
 
-def write_inspect_log(episodes: Sequence[Episode], store: ImageStore, path: str | Path, task: str = "wildenv") -> Path:
+def write_inspect_log(
+    episodes: Sequence[Episode], store: ImageStore, path: str | Path, task: str = "wildenv", force: bool = False
+) -> Path:
     """Writes episodes into one log file.
 
     Args:
@@ -47,22 +50,26 @@ def write_inspect_log(episodes: Sequence[Episode], store: ImageStore, path: str 
         store: Where their pictures are.
         path: Ends with ``.eval`` or ``.json``.
         task: Name of the benchmark.
+        force: Whether a log that is there is replaced.
 
     Returns:
         The file.
 
     Raises:
-        ConfigError: If inspect_ai is not installed, the path has another ending, or there is no episode.
+        ConfigError: If inspect_ai is not installed, the path has another ending, is there or cannot be written, or there is no
+            episode.
         DataError: If a picture is missing.
     """
     path = Path(path)
     if path.suffix not in _SUFFIXES:
         raise ConfigError(f"--out {path}: a log of inspect_ai ends with {' or '.join(_SUFFIXES)}")
+    check_free(path, "--out", force)
     log = inspect_log(episodes, store, task)
     from inspect_ai.log import write_eval_log
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_eval_log(log, str(path))
+    with new_file(path, "--out", force) as part:
+        # A log names the place it was written to.
+        write_eval_log(log.model_copy(update={"location": str(path)}), str(part))
     return path
 
 
@@ -293,5 +300,5 @@ def _scores(episode: Episode) -> dict[str, Score]:
 
 def _verdicts(episode: Episode, component: str) -> Sequence[dict[str, Any]]:
     """Returns the verdicts a component rests on: those of the judge named like it, else all."""
-    named = {"identity": "generation", "context": "generation"}.get(component, component)
+    named = {"identity": "generation", "context": "generation", "checklist_strict": "checklist"}.get(component, component)
     return [one for one in episode.verdicts if str(one["judge"]).startswith(named)] or episode.verdicts

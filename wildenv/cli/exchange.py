@@ -40,6 +40,7 @@ def _add_exports(commands: Any) -> None:
     _add_episodes(parser)
     parser.add_argument("--out", required=True, metavar="FILE.eval", help="the log; .eval or .json")
     parser.add_argument("--task", default="wildenv", metavar="NAME", help="name of the benchmark in the log (wildenv)")
+    _add_force(parser, "a log that is")
     parser.set_defaults(run=_export_inspect)
 
     parser = add_command(
@@ -51,6 +52,7 @@ def _add_exports(commands: Any) -> None:
     )
     _add_episodes(parser)
     parser.add_argument("--out", required=True, metavar="FOLDER", help="where the files are written")
+    _add_force(parser, "results that are")
     parser.set_defaults(run=_export_gen_searcher)
 
 
@@ -82,11 +84,16 @@ def _add_imports(commands: Any) -> None:
     tasks = parser.add_argument_group("tasks")
     tasks.add_argument("--source", metavar="NAME", help="name of the benchmark; leads the ids")
     tasks.add_argument("--split", default="", metavar="NAME", help="kept with each task that names none")
+    _add_force(tasks, "a tasks file that is")
     tasks.add_argument("--root", metavar="FOLDER", help="what paths of pictures are relative to (the file's folder)")
     results = parser.add_argument_group("results")
     results.add_argument("--results", action="store_true", help="the file holds results of an agent, not tasks")
     results.add_argument("--policy", metavar="NAME", help="name of the agent in the record")
     parser.set_defaults(run=_import_gen_searcher)
+
+
+def _add_force(parser: argparse._ActionsContainer, what: str) -> None:
+    parser.add_argument("--force", action="store_true", help=f"replace {what} there already")
 
 
 def _add_episodes(parser: argparse.ArgumentParser) -> None:
@@ -98,14 +105,14 @@ def _add_episodes(parser: argparse.ArgumentParser) -> None:
 
 def _export_inspect(arguments: argparse.Namespace) -> int:
     episodes, store = _episodes(arguments)
-    path = write_inspect_log(episodes, store, arguments.out, arguments.task)
+    path = write_inspect_log(episodes, store, arguments.out, arguments.task, arguments.force)
     say(f"{path}: {counted(len(episodes), 'episode')}; look at them with: inspect view --log-dir {path.parent}")
     return 0
 
 
 def _export_gen_searcher(arguments: argparse.Namespace) -> int:
     episodes, store = _episodes(arguments)
-    done = export_results(episodes, store, arguments.out)
+    done = export_results(episodes, store, arguments.out, arguments.force)
     say(f"{done.results}: {counted(done.rows, 'row')}, {counted(done.references, 'reference picture')}")
     if done.judge_input is None:
         say("no episode was drawn, so there is no input for their judge")
@@ -124,7 +131,7 @@ def _import_gen_searcher(arguments: argparse.Namespace) -> int:
         raise ConfigError("--source is missing; name the benchmark the tasks come from, such as knowgen")
     if Path(arguments.out).suffix != ".jsonl":
         raise ConfigError(f"--out {arguments.out}: a tasks file ends with .jsonl")
-    done = import_tasks(arguments.file, arguments.out, arguments.source, issued, arguments.split, arguments.root)
+    done = import_tasks(arguments.file, arguments.out, arguments.source, issued, arguments.split, arguments.root, arguments.force)
     say(f"{arguments.out}: {counted(done.tasks, 'task')}, {done.pictures:,} with a ground-truth picture")
     if done.ignored:
         say("not taken over: " + ", ".join(f"{name} ({count:,})" for name, count in done.ignored.items()))

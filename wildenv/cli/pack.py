@@ -14,13 +14,13 @@ from wildenv.cli.options import add_command, at_least
 from wildenv.cli.output import counted, say, say_json, say_table, shortened, size
 from wildenv.cli.words import plain_words
 from wildenv.errors import ConfigError, PackError
-from wildenv.web.hub import SCHEME, check_repo, pack_from, push_folder
-from wildenv.web.pack import check_target, export_pack, import_pack, verify_pack
-from wildenv.web.pack_diff import PackDiff, diff_packs
-from wildenv.web.pack_folder import CARD, pack_to_folder
-from wildenv.web.pack_list import Listed, list_pack
-from wildenv.web.pack_merge import merge_packs
-from wildenv.web.pack_stats import Amount, pack_stats
+from wildenv.web.packs.diff import PackDiff, diff_packs
+from wildenv.web.packs.folder import CARD, pack_to_folder
+from wildenv.web.packs.hub import SCHEME, check_repo, pack_from, push_folder
+from wildenv.web.packs.listing import Listed, list_pack
+from wildenv.web.packs.merge import merge_packs
+from wildenv.web.packs.pack import check_target, export_pack, import_pack, verify_pack
+from wildenv.web.packs.stats import Amount, pack_stats
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.store import Store
 

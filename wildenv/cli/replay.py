@@ -1,8 +1,9 @@
 """``wildenv replay``: plays the assistant messages of recorded episodes again, in a recorded web, and compares.
 
-An episode is the same if all that its digest covers is, the web's own digest set aside: a live recording names its services
-there, a replay its pack. Episodes that a failure outside of the agent ended cannot be played again, since failures are not
-recorded. Turns of the agent that could not be read are played as they were recorded, which is cut where they were long.
+An episode is the same if all that its digest covers is. Two things are set aside: the web's own digest, since a live recording
+names its services there and a replay its pack; and what the policy told of its model, which is not asked again. Episodes that
+a failure outside of the agent ended cannot be played again, since failures are not recorded. Turns of the agent that could not be
+read are played as they were recorded, which is cut where they were long.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def replay_episode(env: WildEnv, recorded: Episode) -> tuple[Episode, bool]:
 
 def _difference(recorded: Episode, again: Episode, ended: bool) -> str:
     ignored = frozenset() if recorded.web == again.web else frozenset({"web"})
-    difference = episode_difference(recorded, again, ignore=ignored)
+    difference = episode_difference(recorded.without_model_usage(), again, ignore=ignored)
     if again.failure is not None:
         count = len(again.messages)
         failed = f"after message {count - 1} the replay failed: {plain_words(again.failure, REPLAY)}"

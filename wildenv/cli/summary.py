@@ -8,7 +8,7 @@ from typing import Any
 
 from wildenv.cli.output import counted, say, say_table, size
 from wildenv.errors import ConfigError
-from wildenv.web.pack import check_target, export_pack, open_pack
+from wildenv.web.packs.pack import check_target, export_pack, open_pack
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.store import Store
 

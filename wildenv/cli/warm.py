@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -14,7 +13,9 @@ from typing import Any
 from wildenv.budget import Limits
 from wildenv.construct import day_of
 from wildenv.errors import ConfigError, DataError, InfrastructureError, ToolError, WildenvError
+from wildenv.files import read_text
 from wildenv.progress import progress_bar
+from wildenv.strict_json import loads
 from wildenv.tools.image_search import ImageSearch
 from wildenv.tools.text_search import TextSearch
 from wildenv.web.client import WebClient
@@ -91,10 +92,10 @@ def read_requests(path: str | Path) -> list[Wanted]:
     if not path.is_file():
         raise ConfigError(f"--requests {path}: there is no such file")
     found: list[Wanted] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    for number, line in enumerate(read_text(path, "--requests").split("\n"), 1):
         if line.strip():
             try:
-                found.append(_wanted(json.loads(line), number))
+                found.append(_wanted(loads(line), number))
             except (ValueError, TypeError) as error:
                 raise DataError(f"{path.name}, line {number}: {error}") from error
     if not found:

@@ -40,7 +40,7 @@ def plain_words(text: str, command: str = PACK) -> str:
 
 def _common(command: str) -> list[tuple[str, str | Callable[[re.Match[str]], str]]]:
     return [
-        (r"(?:wildenv\.web\.pack\.)?\bexport_pack\b", "wildenv pack export"),
+        (r"(?:wildenv\.web\.packs\.pack\.)?\bexport_pack\b", "wildenv pack export"),
         (_START + r"set replace=True\b", "give --force"),
         (_START + r"prefer=(\w+)", r"--prefer \1"),
         (_START + r"max_failed=", "--max-failed "),

@@ -14,16 +14,18 @@ class Generator(Protocol):
 
     Attributes:
         id: Names the generator and everything that changes what it draws, the seed excepted.
+        needs_references: Whether it draws from references only: it is then not asked about an answer that has none.
     """
 
     id: str
+    needs_references: bool
 
     async def generate(self, prompt: str, references: Sequence[Image.Image], seed: int) -> Image.Image:
         """Draws.
 
         Args:
             prompt: The refined prompt.
-            references: In the order the prompt counts them; may be empty.
+            references: In the order the prompt counts them; may be empty, unless `needs_references`.
             seed: The same one draws the same picture, where the backend allows it.
 
         Returns:

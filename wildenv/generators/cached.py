@@ -33,6 +33,7 @@ class CachedGenerator:
         self.generator = generator
         self.store = store
         self.id = generator.id
+        self.needs_references = generator.needs_references
         self.max_references: int | None = getattr(generator, "max_references", None)
 
     async def generate(self, prompt: str, references: Sequence[Image.Image], seed: int) -> Image.Image:

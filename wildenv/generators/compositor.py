@@ -38,6 +38,7 @@ class Compositor:
     """Implements `wildenv.generators.base.Generator`. Fails never; the same prompt, references and seed give the same bytes."""
 
     id = "compositor-1"
+    needs_references = False
 
     async def generate(self, prompt: str, references: Sequence[Image.Image], seed: int) -> Image.Image:
         """Returns an RGB picture of `SIZE`."""

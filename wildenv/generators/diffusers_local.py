@@ -39,6 +39,8 @@ class DiffusersGenerator:
         ConfigError: If the values contradict each other.
     """
 
+    needs_references = True
+
     def __init__(
         self,
         path: str,

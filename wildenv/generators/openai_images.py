@@ -15,7 +15,7 @@ from wildenv.errors import ConfigError
 from wildenv.generators.remote import RemoteGenerator
 from wildenv.images import encode
 from wildenv.secrets import secret_from_env
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 _SIZE = re.compile(r"(\d+)x(\d+)")
 
@@ -38,6 +38,8 @@ class OpenAIImages(RemoteGenerator):
     Raises:
         ConfigError: If a value is not valid.
     """
+
+    needs_references = False
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class OpenAIImages(RemoteGenerator):
     async def ask(self, prompt: str, references: Sequence[Image.Image], seed: int) -> str:
         """Asks for one picture."""
         try:
-            from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI
+            from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI, DefaultAsyncHttpxClient
         except ImportError as error:
             raise ConfigError("generator.kind=openai needs the package openai; run pip install 'wildenv[chat]'") from error
         name = self._api_key_env
@@ -80,7 +82,11 @@ class OpenAIImages(RemoteGenerator):
         body: dict[str, Any] = {"model": self.model, "prompt": prompt, "n": 1, **self._fields}
         if self._sends_seed:
             body["extra_body"] = {"seed": seed}
-        async with AsyncOpenAI(base_url=self.base_url, api_key=key, max_retries=0, timeout=self.timeout_s) as client:
+        # Redirects are not followed: they could carry the references elsewhere.
+        line = DefaultAsyncHttpxClient(follow_redirects=False)
+        async with AsyncOpenAI(
+            base_url=self.base_url, api_key=key, max_retries=0, timeout=self.timeout_s, http_client=line
+        ) as client:
             # The package would send these of the environment to any endpoint.
             client.organization = client.project = None
             try:

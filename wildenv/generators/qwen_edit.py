@@ -12,7 +12,7 @@ from wildenv.errors import ConfigError, GeneratorError
 from wildenv.generators.remote import RemoteGenerator
 from wildenv.images import encode
 from wildenv.messages import data_url
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 
 
 class QwenEdit(RemoteGenerator):
@@ -34,6 +34,8 @@ class QwenEdit(RemoteGenerator):
     Raises:
         ConfigError: If a value is not valid.
     """
+
+    needs_references = True
 
     def __init__(
         self,

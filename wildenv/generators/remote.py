@@ -23,14 +23,14 @@ from PIL import Image
 from wildenv.errors import ConfigError, DataError, GeneratorError, WebError
 from wildenv.images import decode
 from wildenv.secrets import scrub
-from wildenv.web.manners import Manners, Rules, TryAgain, retry_after_seconds
+from wildenv.web.net.manners import Manners, Rules, TryAgain, retry_after_seconds
 
 _BUSY = (408, 409, 425, 429)
 _DETAIL = 300
 
 
 class RemoteGenerator(ABC):
-    """Implements `Generator` but for the request itself. Safe for threads.
+    """Implements `Generator` but for the request itself, and for saying whether it needs references. Safe for threads.
 
     Args:
         id: See `Generator`.
@@ -42,6 +42,8 @@ class RemoteGenerator(ABC):
     Raises:
         ConfigError: If a value is out of range.
     """
+
+    needs_references: bool
 
     def __init__(self, id: str, rules: Rules | None, timeout_s: float, size: tuple[int, int] | None, max_references: int) -> None:
         if not 0 < timeout_s < math.inf:
@@ -69,6 +71,8 @@ class RemoteGenerator(ABC):
 
     def refused(self, status: int, retry_after: str | None, said: str) -> NoReturn:
         """Raises for an HTTP status that is an error."""
+        if 300 <= status < 400:
+            raise self.failure(f"answers with a redirect ({status}); set generator.base_url to its final address")
         failure = self.failure(f"answered {status}: {said}")
         if status in _BUSY or status >= 500:
             raise TryAgain(f"http {status}", retry_after_seconds(retry_after, datetime.now(UTC)), failure)

@@ -15,7 +15,7 @@ from wildenv.generators.compositor import Compositor
 from wildenv.generators.diffusers_local import DiffusersGenerator
 from wildenv.generators.openai_images import OpenAIImages
 from wildenv.generators.qwen_edit import QwenEdit
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 from wildenv.web.store import Store
 
 NONE = "none"
@@ -33,8 +33,8 @@ def make_generator(settings: str | Mapping[str, Any] | None) -> Generator | None
     Args:
         settings: None or ``"none"``; ``"compositor"``; or a mapping of ``kind`` (one of these, ``openai``, ``qwen_edit``,
             ``diffusers``, or the dotted path of a class of your own), the arguments of its class, ``rules`` as the fields of
-            `wildenv.web.manners.Rules`, ``store``, a file where pictures are kept (null keeps none), and ``replay``, true to draw
-            nothing that is not kept there.
+            `wildenv.web.net.manners.Rules`, ``store``, a file where pictures are kept (null keeps none), and ``replay``, true to
+            draw nothing that is not kept there.
 
     Raises:
         ConfigError: Naming the setting that is wrong.

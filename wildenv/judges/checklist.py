@@ -11,7 +11,7 @@ from typing import Any
 
 from wildenv.errors import ConfigError, DataError, InfrastructureError
 from wildenv.judges.base import Submission, Truth, Verdict
-from wildenv.judges.model import STRING, ModelJudge, Reading, asked, closed, drawn_shown, truth_shown
+from wildenv.judges.model import STRING, ModelJudge, Reading, asked, closed, drawn_shown, spent, truth_shown
 from wildenv.judges.wording import Material
 from wildenv.models.base import Chat
 from wildenv.models.usage import Usage
@@ -59,7 +59,7 @@ class ChecklistJudge(ModelJudge):
         except DataError as error:
             return self.unscored(error, evidence, Usage())
         answers = await asyncio.gather(*(self._one(task, item, submission, truth) for item in task.rubric))
-        usage = sum((spent for _, spent in answers), Usage())
+        usage = sum((took for _, took in answers), Usage())
         rows = [row for row, _ in answers]
         evidence["results"] = rows
         lost = [row["reason"] for row in rows if row["result"] is None]
@@ -92,7 +92,7 @@ class ChecklistJudge(ModelJudge):
         try:
             reply = await self.ask(task, self._material(task, [item], submission, truth), _schema(1), submission)
         except (DataError, InfrastructureError) as error:
-            return {"item": item, "result": None, "reason": str(error)}, Usage()
+            return {"item": item, "result": None, "reason": str(error)}, spent(error)
         return {"item": item, **reply.data["1"], "asked": asked(reply)}, reply.usage
 
 

@@ -84,7 +84,7 @@ class ModelJudge(ABC):
             evidence |= {**reply.data, "asked": asked(reply)}
             reading = self.read(task, reply.data)
         except (DataError, InfrastructureError) as error:
-            return self.unscored(error, evidence, usage)
+            return self.unscored(error, evidence, usage + spent(error))
         return Verdict(self.id, reading.value, reading.reason, {**evidence, **reading.evidence}, usage.to_dict(), reading.parts)
 
     @abstractmethod
@@ -129,6 +129,11 @@ class ModelJudge(ABC):
         elif isinstance(error, ProviderError):
             found["failure"] = error.kind
         return Verdict(self.id, None, f"unscored: {error}", found, usage.to_dict())
+
+
+def spent(error: Exception) -> Usage:
+    """Returns what a reply took that could not be used."""
+    return error.usage if isinstance(error, ReplyError) else Usage()
 
 
 def asked(reply: Reply) -> dict[str, Any]:

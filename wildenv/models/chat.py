@@ -33,9 +33,9 @@ from wildenv.models.usage import Meter, Prices, Usage
 from wildenv.models.wire import Line, Wire
 from wildenv.web.deadline import remaining
 from wildenv.web.flight import SingleFlight
-from wildenv.web.manners import Manners, Rules, TryAgain
+from wildenv.web.net.manners import Manners, Rules, TryAgain
+from wildenv.web.net.spending import Spending
 from wildenv.web.recorder import Mode
-from wildenv.web.spending import Spending
 from wildenv.web.store import Store
 
 NAMESPACE = "chat"
@@ -228,7 +228,12 @@ class ChatModel:
         try:
             ask.shape.read(first.text)
         except Misfit as misfit:
-            second = self._ask(ask.repair(first.text, str(misfit)))
+            try:
+                second = self._ask(ask.repair(first.text, str(misfit)))
+            except ReplyError as error:
+                error.usage = self.prices.priced(first.usage + error.usage)
+                raise
+            usage = first.usage + second.usage
             try:
                 ask.shape.read(second.text)
             except Misfit as still:
@@ -236,8 +241,9 @@ class ChatModel:
                     f"the reply of {self.model} does not fit its schema, nor did it after one repair: {still}",
                     "schema",
                     second.text,
+                    self.prices.priced(usage),
                 ) from None
-            return {"completion": second.to_dict(), "usage": (first.usage + second.usage).counts(), "repaired": True}
+            return {"completion": second.to_dict(), "usage": usage.counts(), "repaired": True}
         return {"completion": first.to_dict(), "usage": first.usage.counts(), "repaired": False}
 
     def _ask(self, body: Mapping[str, Any]) -> Completion:
@@ -246,7 +252,11 @@ class ChatModel:
         usage = self.prices.priced(completion.usage)
         self._meter.add(usage)
         self.spending.add(credits=usage.prompt_tokens + usage.completion_tokens, cost=usage.cost)
-        require_whole(completion, self.setting)
+        try:
+            require_whole(completion, self.setting)
+        except ReplyError as error:
+            error.usage = usage
+            raise
         return completion
 
     def _attempt(self, body: Mapping[str, Any], earlier: int) -> Completion:

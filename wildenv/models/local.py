@@ -25,7 +25,7 @@ from wildenv.models.chat import ChatModel
 from wildenv.models.dialect import Dialect
 from wildenv.models.pictures import Pictures
 from wildenv.models.sampling import Sampling
-from wildenv.web.manners import Rules
+from wildenv.web.net.manners import Rules
 from wildenv.web.request import sha256
 from wildenv.web.store import Store
 

@@ -12,10 +12,10 @@ from wildenv.messages import text_block
 from wildenv.models.chat import ChatModel
 from wildenv.models.reply import ReplyError
 from wildenv.models.wording import wording
+from wildenv.web.net.spending import Spending
 from wildenv.web.passages import best_passages
 from wildenv.web.request import canonical_json, sha256
 from wildenv.web.results import Page
-from wildenv.web.spending import Spending
 
 NOTHING = "NOT ON THE PAGE"
 """What the model writes when the page does not answer."""

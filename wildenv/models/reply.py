@@ -26,15 +26,17 @@ class ReplyError(DataError):
         message: Says what is wrong and what to change.
         kind: One of ``"length"``, ``"content filter"``, ``"refusal"``, ``"empty"``, ``"unfinished"``, ``"schema"``.
         raw: The reply as it came, as far as there was one.
+        usage: What it took all the same, a first reply that was to be repaired included.
     """
 
-    def __init__(self, message: str, kind: str, raw: str) -> None:
+    def __init__(self, message: str, kind: str, raw: str, usage: Usage | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.raw = raw
+        self.usage = usage or Usage()
 
-    def __reduce__(self) -> tuple[type[ReplyError], tuple[str, str, str]]:
-        return type(self), (str(self), self.kind, self.raw)
+    def __reduce__(self) -> tuple[type[ReplyError], tuple[str, str, str, Usage]]:
+        return type(self), (str(self), self.kind, self.raw, self.usage)
 
 
 class Unreadable(ValueError):

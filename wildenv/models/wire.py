@@ -2,7 +2,8 @@
 
 The ``openai`` package speaks; its own retries are off. All threads share one event loop, in a thread of its own, so that
 connections are kept and a request that takes too long is cancelled, however slowly the endpoint drips. Each process has its own;
-nothing is shared across a fork. How large an answer may be is not limited: the endpoint is one the user chose.
+nothing is shared across a fork. Redirects are not followed: they could carry the chat and secret headers elsewhere. How large an
+answer may be is not limited: the endpoint is one the user chose.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from urllib.parse import urlsplit
 from wildenv.errors import ConfigError, ProviderError, UsageError
 from wildenv.models.reply import ReplyError
 from wildenv.secrets import scrub, secret_from_env
-from wildenv.web.manners import TryAgain, retry_after_seconds
+from wildenv.web.net.manners import TryAgain, retry_after_seconds
 
 T = TypeVar("T")
 
@@ -170,6 +171,8 @@ class Wire:
         if status in (401, 403):
             return self._failure("key", f"refused the key; set {self._setting}.api_key_env: {said}")
         kind = f"http {status}"
+        if 300 <= status < 400:
+            return self._failure(kind, f"answers with a redirect ({status}); set {self._setting}.base_url to its final address")
         if status in (408, 409, 425, 429) or status >= 500:
             after = retry_after_seconds(retry_after, datetime.now(UTC))
             return TryAgain(kind, after, self._failure(kind, f"answered {status} until the last attempt: {said}"))
@@ -182,11 +185,11 @@ class _Line:
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         try:
-            from openai import AsyncOpenAI
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
         except ImportError as error:
             raise ConfigError("a chat model needs the package openai; run pip install 'wildenv[chat]'") from error
         self.pid = os.getpid()
-        self.client = AsyncOpenAI(**arguments)
+        self.client = AsyncOpenAI(**arguments, http_client=DefaultAsyncHttpxClient(follow_redirects=False))
         # The package would send these of the environment to any endpoint.
         self.client.organization = self.client.project = None
         self._loop = asyncio.new_event_loop()

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from wildenv.errors import DataError
 from wildenv.judges.base import Drawn, Submission, Verdict
 from wildenv.task import Task
+from wildenv.web.request import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,26 @@ class RewardReport:
             raise ValueError(f"a reward is made of finite numbers, not {numbers}; None in components is unscored")
         if not self.valid and self.value:
             raise ValueError(f"a reward that is not valid has the value 0, not {self.value}")
+
+
+def checked_report(report: RewardReport) -> RewardReport:
+    """Returns the report of somebody's reward, if an episode can hold it.
+
+    Raises:
+        DataError: If it is no report, a value is not a plain number from 0 to 1 where one is due, or anything in it is not JSON.
+    """
+    if not isinstance(report, RewardReport) or not all(isinstance(verdict, Verdict) for verdict in report.verdicts):
+        raise DataError(f"a reward returns a RewardReport of Verdicts, not {type(report).__name__}")
+    for verdict in report.verdicts:
+        if verdict.value is not None and not (type(verdict.value) in (int, float) and 0 <= verdict.value <= 1):
+            raise DataError(f"{verdict.judge}: the value of a verdict is a number from 0 to 1 or None, not {verdict.value!r}")
+        if not isinstance(verdict.reason, str):
+            raise DataError(f"{verdict.judge}: the reason of a verdict is a sentence, not {verdict.reason!r}")
+    try:
+        canonical_json([report.value, dict(report.components), [verdict.to_dict() for verdict in report.verdicts]])
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a reward is made of JSON values: {error}") from error
+    return report
 
 
 @runtime_checkable

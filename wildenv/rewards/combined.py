@@ -19,9 +19,13 @@ from wildenv.task import Task
 class CombinedReward:
     """Draws if a component needs a picture, scores all components at once, and adds them up.
 
-    A component that is unscored abstains: the report says so, and if it carries weight the reward is not valid. Doing nothing, or
-    answering without references, is 0 in every component. A component that is a bonus earns its weight in proportion to what the
-    others earn.
+    A component that is unscored abstains: the report says so, and if it carries weight the reward is not valid. A component that
+    is a bonus earns its weight in proportion to what the others earn.
+
+    The reward of an episode without an answer, and of an answer without references, is 0 and valid. Its components are what they
+    are: an answer without references is drawn if the generator can, and judged. What cannot be judged for want of an answer or of
+    a picture is 0 by rule, and a verdict with ``drawn: false`` in its evidence says that nobody looked; bonuses are unscored
+    without an answer, since they are told only of answers what was spent.
 
     Args:
         components: What is scored; names, those of parts included, must differ.
@@ -51,6 +55,11 @@ class CombinedReward:
             sum(weights.values()), 1.0, abs_tol=1e-6
         ):
             raise ConfigError(f"reward.weights={dict(weights)} must be numbers from 0 to 1 that add up to 1")
+        if generator is not None and not isinstance(generator, Generator):
+            raise ConfigError(
+                f"reward.generator: {type(generator).__name__} lacks id, needs_references or generate; see "
+                f"wildenv.generators.base.Generator"
+            )
         self.components = list(components)
         self.weights = dict(weights)
         self.generator = generator
@@ -70,25 +79,35 @@ class CombinedReward:
 
     async def score(self, task: Task, submission: Submission | None) -> RewardReport:
         """Returns the report; see the class."""
-        if submission is None or not submission.references:
-            return RewardReport(0.0, True, {name: 0.0 for one in self.components for name in (one.name, *one.parts)})
-        failed: tuple[Verdict, ...] = ()
+        if submission is None:
+            return self._unanswered()
+        given: tuple[Verdict, ...] = ()
+        undrawn: float | None = None
         if any(component.needs_picture for component in self.components):
             assert self.generator is not None
-            try:
-                submission = replace(submission, drawn=await self._draw(self.generator, submission))
-            except InfrastructureError as error:
-                failed = (Verdict(self.generator.id, None, f"unscored: {error}"),)
-        scores = await asyncio.gather(*(self._one(component, task, submission) for component in self.components))
+            if self.generator.needs_references and not submission.references:
+                given, undrawn = (_unjudged(self.generator.id, "no references: nothing to draw from"),), 0.0
+            else:
+                try:
+                    submission = replace(submission, drawn=await self._draw(self.generator, submission))
+                except InfrastructureError as error:
+                    given = (Verdict(self.generator.id, None, f"unscored: {error}"),)
+        scores = await asyncio.gather(*(self._one(component, task, submission, undrawn) for component in self.components))
         values: dict[str, float | None] = {}
         earned: dict[str, float | None] = {}
         for component, score in zip(self.components, scores, strict=True):
             values[component.name] = score.value
             earned[component.name] = score.value if score.earned is None else score.earned
             values |= {name: score.parts.get(name) for name in component.parts}
-        verdicts = (*failed, *(verdict for score in scores for verdict in score.verdicts))
-        total = self._total(earned)
+        verdicts = (*given, *(verdict for score in scores for verdict in score.verdicts))
+        total = self._total(earned) if submission.references else 0.0
         return RewardReport(total or 0.0, total is not None, values, verdicts, submission.drawn)
+
+    def _unanswered(self) -> RewardReport:
+        values = {
+            name: None if component.bonus else 0.0 for component in self.components for name in (component.name, *component.parts)
+        }
+        return RewardReport(0.0, True, values, (_unjudged("reward", "no answer"),))
 
     def _total(self, earned: Mapping[str, float | None]) -> float | None:
         """Returns the weighted sum, or None if something that carries weight is unscored."""
@@ -105,10 +124,16 @@ class CombinedReward:
         image = await generator.generate(submission.prompt, pictures, self.seed)
         return Drawn(submission.store.put(image), generator.id, self.seed)
 
-    async def _one(self, component: Component, task: Task, submission: Submission) -> ComponentScore:
+    async def _one(self, component: Component, task: Task, submission: Submission, undrawn: float | None) -> ComponentScore:
+        """Returns a component's score, `undrawn` if it needs a picture and there is none."""
         if component.needs_picture and submission.drawn is None:
-            return ComponentScore(None)
+            return ComponentScore(undrawn, parts=dict.fromkeys(component.parts, undrawn))
         return await component.score(task, submission)
+
+
+def _unjudged(giver: str, reason: str) -> Verdict:
+    """Returns the verdict that goes with zeros by rule."""
+    return Verdict(giver, 0.0, reason, {"drawn": False})
 
 
 def dual(alpha: float, image: str, text: str = "sufficiency") -> dict[str, float]:

@@ -29,11 +29,11 @@ class ComponentScore:
 
 
 class Component(Protocol):
-    """Scores one aspect of an answer. An episode without an answer, or without references, is 0 in every component unasked.
+    """Scores one aspect of an answer. It is not asked about an episode without one.
 
     Attributes:
         name: Of the component, in reports and weights.
-        needs_picture: Whether a generator must have drawn before.
+        needs_picture: Whether a generator must have drawn before; it is not asked about an answer that cannot be drawn.
         bonus: Whether it says how the agent worked and not what came of it. Its weight is earned in proportion to what the other
             components earn, so that nothing is to be had for working nicely towards nothing.
         parts: Names of the values its own is made of; reported beside it, never weighed.
@@ -45,5 +45,5 @@ class Component(Protocol):
     parts: tuple[str, ...]
 
     async def score(self, task: Task, submission: Submission) -> ComponentScore:
-        """Scores an answer that has references; `submission.drawn` is set if `needs_picture`."""
+        """Scores an answer, which may be without references; `submission.drawn` is set if `needs_picture`."""
         ...

@@ -17,4 +17,4 @@ class SearchReward(CombinedReward):
     """
 
     def __init__(self, judge: Judge) -> None:
-        super().__init__([Judged(COMPONENT, judge)], {COMPONENT: 1.0})
+        super().__init__([Judged(COMPONENT, judge, needs_references=True)], {COMPONENT: 1.0})

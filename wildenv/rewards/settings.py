@@ -10,7 +10,9 @@ from wildenv.budget import Limits
 from wildenv.errors import ConfigError
 from wildenv.generators.settings import make_generator
 from wildenv.judges.base import Judge, Truth
+from wildenv.judges.checklist import STRICT
 from wildenv.judges.examine import Provenance
+from wildenv.judges.kscore import WEIGHTS
 from wildenv.judges.settings import make_judges
 from wildenv.rewards import cost, format, generation
 from wildenv.rewards.combined import CombinedReward, dual
@@ -23,9 +25,10 @@ from wildenv.rewards.search import COMPONENT as SEARCH
 
 KSCORE = "kscore"
 SUFFICIENCY = "sufficiency"
+CHECKLIST = "checklist"
 IMAGE = (generation.COMPONENT, KSCORE)
 """Components that judge a drawn picture, as the image side of the dual reward."""
-COMPONENTS = (SEARCH, *IMAGE, SUFFICIENCY, format.COMPONENT, cost.COMPONENT)
+COMPONENTS = (SEARCH, *IMAGE, SUFFICIENCY, CHECKLIST, format.COMPONENT, cost.COMPONENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class RewardSettings:
     """The settings of a reward.
 
     Attributes:
-        components: What is scored, of `COMPONENTS`.
+        components: What is scored, of `COMPONENTS`. ``kscore`` reports its four grades beside it, ``checklist`` whether all items
+            of the task's rubric hold, as ``checklist_strict``.
         weights: By component; None gives the only component all of it.
         alpha: The dual reward instead of `weights`: alpha for ``sufficiency``, the rest for ``generation`` or ``kscore``,
             whichever is listed.
@@ -116,10 +120,11 @@ def make_reward(settings: RewardSettings, truth: Truth, oracle: Provenance | Non
         return judges[name]
 
     makers: Mapping[str, Callable[[], Component]] = {
-        SEARCH: lambda: Judged(SEARCH, judge(SEARCH)),
+        SEARCH: lambda: Judged(SEARCH, judge(SEARCH), needs_references=True),
         generation.COMPONENT: lambda: GenerationComponent(judge(generation.COMPONENT), settings.w, settings.gate),
-        KSCORE: lambda: Judged(KSCORE, judge(KSCORE), needs_picture=True),
-        SUFFICIENCY: lambda: Judged(SUFFICIENCY, judge(SUFFICIENCY)),
+        KSCORE: lambda: Judged(KSCORE, judge(KSCORE), needs_picture=True, parts={name: name for name in WEIGHTS}),
+        SUFFICIENCY: lambda: Judged(SUFFICIENCY, judge(SUFFICIENCY), needs_references=True),
+        CHECKLIST: lambda: Judged(CHECKLIST, judge(CHECKLIST), needs_picture=True, parts={f"{CHECKLIST}_{STRICT}": STRICT}),
         format.COMPONENT: FormatComponent,
         cost.COMPONENT: lambda: CostComponent(limits.tool_calls),
     }

@@ -17,10 +17,10 @@ from wildenv.errors import ConfigError, ToolError
 from wildenv.messages import text_block
 from wildenv.tools.base import Arguments, Schema, ToolContext, ToolResult, function_schema
 from wildenv.tools.fence import inert, inert_line, inert_url, real_url
+from wildenv.web.net.spending import Metered, Spending
 from wildenv.web.passages import deal_passages, words_of
 from wildenv.web.providers.base import Reader
 from wildenv.web.results import Link, Page
-from wildenv.web.spending import Metered, Spending
 
 _MOST_PARTS = 10_000
 _NOTICE_CHARS = 120

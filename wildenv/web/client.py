@@ -25,12 +25,12 @@ from wildenv.web.admission import Answer
 from wildenv.web.cutoff import PageWithheld, apply_cutoff, check_undated
 from wildenv.web.dates import is_relative
 from wildenv.web.found import Fetched, Found
+from wildenv.web.net.spending import Metered, Spending
 from wildenv.web.picture import Picture, opened
 from wildenv.web.providers.base import NewsProvider, Parts, Provider, Reader, Source
 from wildenv.web.recorder import Recorder, Usage
 from wildenv.web.request import WEB_TOOLS, WebRequest, canonical_json, sha256
 from wildenv.web.results import ImageHit, NewsHit, Page, Result, TextHit
-from wildenv.web.spending import Metered, Spending
 from wildenv.web.store import Store
 
 _MOST_HITS = 100

@@ -24,7 +24,7 @@ from wildenv.web.admission import Admission, Answer
 from wildenv.web.flight import SingleFlight
 from wildenv.web.nearest import NearestRequests
 from wildenv.web.request import WEB_TOOLS, WebRequest
-from wildenv.web.schema import OVERFETCH_NOTE
+from wildenv.web.schema import OVERFETCH_NOTE, noted_overfetch
 from wildenv.web.store import Blob, Store
 
 Mode = Literal["live", "record", "refresh", "replay"]
@@ -94,10 +94,10 @@ class Recorder:
 
     def overfetch(self, wanted: int | None) -> int:
         """Returns the factor to use; a store remembers the first one it was recorded with, for those who replay it."""
-        known = None if self._store is None else self._store.meta().get(OVERFETCH_NOTE)
+        known = None if self._store is None else noted_overfetch(self._store.meta())
         if self._store is not None and known is None and self.mode in ("record", "refresh"):
             self._store.set_meta({OVERFETCH_NOTE: str(wanted or OVERFETCH)})
-        remembered = int(known) if known is not None and self.mode == "replay" else OVERFETCH
+        remembered = known if known is not None and self.mode == "replay" else OVERFETCH
         return remembered if wanted is None else wanted
 
     def holds(self, request: WebRequest) -> bool:

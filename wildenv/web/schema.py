@@ -10,7 +10,11 @@ Format 1 had no ``gaps``; its entries are the same.
 
 from __future__ import annotations
 
+import re
 import sqlite3
+from collections.abc import Mapping
+
+from wildenv.errors import DataError
 
 SCHEMA_VERSION = 2
 
@@ -34,6 +38,14 @@ _STEPS: dict[int, tuple[str, ...]] = {1: (_GAPS,)}
 def readable(version: str | None) -> bool:
     """Says whether a file with this ``schema_version`` can be read."""
     return version is not None and version.isdecimal() and 1 <= int(version) <= SCHEMA_VERSION
+
+
+def noted_overfetch(meta: Mapping[str, str]) -> int | None:
+    """Returns the factor that ``meta`` notes, None if it notes none; raises `DataError` if it is no factor."""
+    noted = meta.get(OVERFETCH_NOTE)
+    if noted is not None and not re.fullmatch(r"[1-9][0-9]{0,5}", noted):
+        raise DataError(f"the store says that it was recorded with overfetch={noted[:40]!r}, which is no whole number from 1 up")
+    return None if noted is None else int(noted)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -19,11 +19,11 @@ from wildenv.errors import ConfigError, WildenvError
 from wildenv.secrets import secret_from_env
 from wildenv.web.client import WebClient
 from wildenv.web.extract.workers import Extractor
-from wildenv.web.fetch import Fetcher
-from wildenv.web.hub import pack_from
-from wildenv.web.limits import FetchLimits
-from wildenv.web.manners import Rules
-from wildenv.web.pack import open_recorded
+from wildenv.web.net.fetch import Fetcher
+from wildenv.web.net.limits import FetchLimits
+from wildenv.web.net.manners import Rules
+from wildenv.web.packs.hub import pack_from
+from wildenv.web.packs.pack import open_recorded
 from wildenv.web.providers.base import Parts
 from wildenv.web.providers.direct import DirectPages, DirectPictures
 from wildenv.web.providers.jina import JinaPages
@@ -51,8 +51,8 @@ class WebSettings:
         pictures: Who fetches pictures.
         overfetch: Hits asked for per hit wanted; None is 4, and in ``replay`` what the web was recorded with.
         retry_gaps: Whether ``record`` asks again for addresses that earlier runs could not get.
-        limits: Fields of `wildenv.web.fetch.FetchLimits`.
-        host_rules: Fields of `wildenv.web.manners.Rules` towards each host that pages and pictures come from.
+        limits: Fields of `wildenv.web.net.fetch.FetchLimits`.
+        host_rules: Fields of `wildenv.web.net.manners.Rules` towards each host that pages and pictures come from.
         extractor: Arguments of `wildenv.web.extract.Extractor`: ``workers``, ``seconds``, ``memory_mb``.
         allow: ``HOST:PORT`` of private addresses that may be fetched all the same, for tests.
     """

@@ -118,7 +118,7 @@ class Store:
             row = connection.execute("SELECT bytes, media_type FROM blobs WHERE digest=?", (digest,)).fetchone()
         if row is None:
             raise DataError(f"{self._connections.name}: blob {digest[:12]} is missing; record it again with web.mode=refresh")
-        if not isinstance(row[0], bytes) or sha256(row[0]) != digest:
+        if not isinstance(row[0], bytes) or not isinstance(row[1], str) or sha256(row[0]) != digest:
             raise DataError(f"{self._connections.name}: blob {digest[:12]} is damaged; record it again with web.mode=refresh")
         return Blob(row[0], row[1])
 
@@ -188,7 +188,11 @@ class Store:
         return sum(self.counts().values())
 
     def requests(self, tool: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yields key and request of every entry of a tool, in the order of the keys."""
+        """Yields key and request of every entry of a tool, in the order of the keys.
+
+        Raises:
+            DataError: If a request cannot be read.
+        """
         after = ""
         while True:
             with self._connections.lent() as connection:
@@ -198,8 +202,15 @@ class Store:
             if not rows:
                 return
             for key, request in rows:
-                yield key, json.loads(request)
+                yield key, self._request(tool, key, request)
             after = rows[-1][0]
+
+    def foreign(self, tools: Sequence[str]) -> list[str]:
+        """Returns the other tools, sorted, that have an entry or a gap."""
+        tables = ("entries",) if self._gapless else ("entries", "gaps")
+        query = " UNION ".join(f"SELECT tool FROM {table}" for table in tables)
+        with self._connections.lent() as connection:
+            return sorted({str(tool) for (tool,) in connection.execute(query)} - set(tools))
 
     def sources(self, tool: str) -> list[tuple[str, str, str]]:
         """Returns provider, version and extractor of the web requests made by a tool, answered or not, each once, sorted."""
@@ -253,9 +264,12 @@ class Store:
         return sha256("\n".join([*(" ".join(entry) for entry in entries), *(f"{gap.tool} {gap.key} -" for gap in gaps)]))
 
     def meta(self) -> dict[str, str]:
-        """Returns the names and values of the table ``meta``."""
+        """Returns the names and values of the table ``meta``; raises `DataError` if it holds what is no text."""
         with self._connections.lent() as connection:
-            return dict(connection.execute("SELECT name, value FROM meta ORDER BY name").fetchall())
+            rows = connection.execute("SELECT name, value FROM meta ORDER BY name").fetchall()
+        if not all(isinstance(value, str) for row in rows for value in row):
+            raise DataError(f"{self._connections.name} is damaged: its table meta holds what is no text")
+        return dict(rows)
 
     def set_meta(self, values: Mapping[str, str]) -> None:
         """Writes names and values into ``meta`` in one transaction."""
@@ -298,6 +312,15 @@ class Store:
             self._gapless = "gaps" not in self._tables()
         except WebError as error:
             raise ConfigError(f"{error}; set web.store to a store file that can be opened") from error
+
+    def _request(self, tool: str, key: str, written: Any) -> dict[str, Any]:
+        try:
+            row = json.loads(written) if isinstance(written, str) else None
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise DataError(f"{self._connections.name}: entry {tool} {str(key)[:12]} is damaged: its request cannot be read")
+        return row
 
     def _tables(self) -> set[str]:
         with self._connections.lent() as connection:

@@ -18,9 +18,10 @@ from tqdm import tqdm
 from wildenv.adapters.gen_searcher.wording import termination, written
 from wildenv.episode import Episode
 from wildenv.errors import ConfigError, DataError
+from wildenv.files import check_free, new_file
 from wildenv.folders import make_folder
 from wildenv.images import ImageRecord, ImageStore
-from wildenv.messages import Message
+from wildenv.messages import Message, storable
 
 RESULTS = "results.json"
 JUDGE_INPUT = "judge_input.json"
@@ -54,19 +55,22 @@ class Exported:
     unjudgeable: tuple[str, ...]
 
 
-def export_results(episodes: Iterable[Episode], store: ImageStore, folder: str | Path) -> Exported:
+def export_results(episodes: Iterable[Episode], store: ImageStore, folder: str | Path, force: bool = False) -> Exported:
     """Writes ``results.json`` with its pictures and, where pictures were drawn, ``judge_input.json``.
 
     Args:
         episodes: One a task.
         store: Where their pictures are.
-        folder: Made if missing; files of the same names are replaced, others left alone.
+        folder: Made if missing; pictures of the same names are replaced, other files left alone.
+        force: Whether results and input that are there are replaced; they are there until all episodes are read.
 
     Raises:
-        ConfigError: If a task is there twice, the folder cannot be written, or there is no episode.
+        ConfigError: If a task is there twice, the folder holds results or cannot be written, or there is no episode.
         DataError: If a message is longer than their format takes, or a picture is missing.
     """
     folder = Path(folder)
+    for name in (RESULTS, JUDGE_INPUT):
+        check_free(folder / name, "--out", force)
     make_folder(folder, "--out")
     export = _Export(store, folder)
     rows: list[dict[str, Any]] = []
@@ -77,10 +81,13 @@ def export_results(episodes: Iterable[Episode], store: ImageStore, folder: str |
         inputs.append(export.judge_row(episode, row))
     if not rows:
         raise ConfigError("there is no episode to export; name another folder of episodes or another --seed")
-    _write(folder / RESULTS, rows)
+    _write(folder / RESULTS, rows, force)
     drawn = any(row["success"] for row in inputs)
     if drawn:
-        _write(folder / JUDGE_INPUT, inputs)
+        _write(folder / JUDGE_INPUT, inputs, force)
+    else:
+        # One that is there is of the results that were replaced.
+        (folder / JUDGE_INPUT).unlink(missing_ok=True)
     unjudgeable = tuple(str(row["id"]) for row in inputs if row["success"] and not row["gt_image"])
     references = sum(len(row["reference_images"]) for row in rows)
     return Exported(folder / RESULTS, len(rows), references, folder / JUDGE_INPUT if drawn else None, unjudgeable)
@@ -162,9 +169,14 @@ class _Export:
             raise DataError(
                 f"the path {path[:60]}... has {len(path)} characters, their format takes {MAX_PATH}; shorten the task's id"
             )
-        target = self._folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(self._store.png(digest))
+        target, png = self._folder / path, self._store.png(digest)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(png)
+        except OSError as error:
+            raise ConfigError(
+                f"--out {target} cannot be written ({error.strerror or error}); make room or name another folder"
+            ) from error
         return path
 
 
@@ -181,5 +193,7 @@ def meta_of(episode: Episode) -> dict[str, Any]:
     return {"category": category, **difficulty, "task_id": episode.task_id, "issued": episode.task["issued"]}
 
 
-def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+def _write(path: Path, rows: list[dict[str, Any]], force: bool) -> None:
+    with new_file(path, "--out", force) as part:
+        written = json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
+        part.write_text(storable(written) + "\n", encoding="utf-8")

@@ -16,11 +16,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from wildenv.adapters.gen_searcher.tasks import public_task, read_rows
+from wildenv.adapters.gen_searcher.tasks import public_task, read_picture, read_rows
 from wildenv.adapters.gen_searcher.wording import ANSWERED, FAILED, TERMINATIONS
 from wildenv.episode import Episode, EpisodeWriter
 from wildenv.errors import DataError, MessageError
-from wildenv.images import ImageRecord, ImageStore, decode
+from wildenv.images import ImageRecord, ImageStore
+from wildenv.lock import only_writer
 from wildenv.messages import (
     IMAGE_LINE,
     Action,
@@ -67,14 +68,19 @@ def import_results(path: str | Path, folder: str | Path, policy: str, issued: da
         issued: Their files have no dates: the day the tasks are taken to be issued on.
 
     Raises:
-        ConfigError: If a path is wrong.
+        ConfigError: If a path is wrong, or another run is writing the folder.
         DataError: If the file holds no rows.
     """
     path = Path(path)
-    writer = EpisodeWriter(folder)
+    rows = read_rows(path)
+    with only_writer(folder, "--out"):
+        return _import(path, rows, EpisodeWriter(folder), policy, issued)
+
+
+def _import(path: Path, rows: Sequence[Mapping[str, Any]], writer: EpisodeWriter, policy: str, issued: date) -> Imported:
     refused: list[tuple[str, str]] = []
     count = 0
-    for number, row in enumerate(tqdm(read_rows(path), desc=f"import {path.name}", unit="row", disable=None, leave=False)):
+    for number, row in enumerate(tqdm(rows, desc=f"import {path.name}", unit="row", disable=None, leave=False)):
         store = ImageStore()
         try:
             episode = read_row(row, path.parent, store, policy, issued, number)
@@ -212,12 +218,13 @@ class _Chat:
         return blocks
 
     def _image(self, path: Any, where: str) -> Any:
-        if not isinstance(path, str) or not (self._root / path).is_file():
-            raise DataError(f"{where} is {path!r}, and there is no such file beside the results")
         try:
-            return decode((self._root / path).read_bytes())
+            picture = read_picture(self._root, path)
         except DataError as error:
             raise DataError(f"{where}: {error}") from error
+        if picture is None:
+            raise DataError(f"{where} is {path!r}, and there is no such file beside the results")
+        return picture
 
 
 def _action(content: str, turn: int) -> Action | None:

@@ -15,11 +15,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from PIL import Image
 from tqdm import tqdm
 
 from wildenv.errors import ConfigError, DataError
-from wildenv.folders import make_folder
+from wildenv.files import new_file
 from wildenv.images import ImageStore, decode
+from wildenv.messages import storable
+from wildenv.strict_json import loads
 from wildenv.task import Task
 
 IMAGES = "images"
@@ -43,7 +46,13 @@ class ImportedTasks:
 
 
 def import_tasks(
-    path: str | Path, out: str | Path, source: str, issued: date, split: str = "", root: str | Path | None = None
+    path: str | Path,
+    out: str | Path,
+    source: str,
+    issued: date,
+    split: str = "",
+    root: str | Path | None = None,
+    force: bool = False,
 ) -> ImportedTasks:
     """Reads a task file into ``out``, ground-truth pictures into ``images/`` beside it.
 
@@ -54,17 +63,27 @@ def import_tasks(
         issued: The day all tasks are issued on.
         split: Kept with each task that does not name its own.
         root: What the paths of pictures are relative to; the file's folder if None.
+        force: Whether a tasks file that is there is replaced; it is there until all tasks are read.
 
     Raises:
-        ConfigError: If a path is wrong, or the source has no name.
+        ConfigError: If a path is wrong, the tasks file is there or cannot be written, or the source has no name.
         DataError: If a row is no task, or its picture is missing; the message names row and field.
     """
     path, out = Path(path), Path(out)
     if not source.strip():
         raise ConfigError("--source is empty; name the benchmark the tasks come from")
-    make_folder(out.parent, "--out")
-    store = ImageStore(out.parent / IMAGES)
-    below = path.parent if root is None else Path(root)
+    with new_file(out, "--out", force) as part:
+        tasks, ignored = _tasks(
+            path, ImageStore(out.parent / IMAGES), source, issued, split, path.parent if root is None else Path(root)
+        )
+        lines = (json.dumps(task.to_dict(), ensure_ascii=False, allow_nan=False) + "\n" for task in tasks.values())
+        part.write_text(storable("".join(lines)), encoding="utf-8")
+    return ImportedTasks(len(tasks), sum(bool(task.ground_truth) for task in tasks.values()), dict(sorted(ignored.items())))
+
+
+def _tasks(
+    path: Path, store: ImageStore, source: str, issued: date, split: str, below: Path
+) -> tuple[dict[str, Task], Counter[str]]:
     ignored: Counter[str] = Counter()
     tasks: dict[str, Task] = {}
     for number, row in enumerate(tqdm(read_rows(path), desc=f"import {path.name}", unit="task", disable=None, leave=False)):
@@ -76,8 +95,7 @@ def import_tasks(
             raise DataError(f"{path.name}, row {number + 1}: id {task.meta['source_id']!r} is there twice")
         tasks[task.id] = task
         ignored.update(name for name in row if name not in _KNOWN)
-    out.write_text("".join(json.dumps(task.to_dict(), ensure_ascii=False) + "\n" for task in tasks.values()), encoding="utf-8")
-    return ImportedTasks(len(tasks), sum(bool(task.ground_truth) for task in tasks.values()), dict(sorted(ignored.items())))
+    return tasks, ignored
 
 
 def public_task(row: Mapping[str, Any], source: str, issued: date, number: int, split: str = "") -> dict[str, Any]:
@@ -108,18 +126,19 @@ def read_rows(path: Path) -> Sequence[Mapping[str, Any]]:
     """Reads a JSON array or JSON lines.
 
     Raises:
-        ConfigError: If the file is missing.
-        DataError: If it holds no rows, or one is no object.
+        ConfigError: If the file is missing or cannot be read.
+        DataError: If it is no JSON in UTF-8, holds no rows, or one is no object.
     """
     if not path.is_file():
         raise ConfigError(f"{path}: no such file")
-    text = path.read_text(encoding="utf-8-sig")
     try:
-        rows = (
-            json.loads(text)
-            if text.lstrip().startswith("[")
-            else [json.loads(line) for line in text.splitlines() if line.strip()]
-        )
+        text = path.read_text(encoding="utf-8-sig")
+        # A text may hold line breaks of Unicode; only this one ends a line of JSON.
+        rows = loads(text) if text.lstrip().startswith("[") else [loads(line) for line in text.split("\n") if line.strip()]
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read ({error.strerror or error})") from error
+    except UnicodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text; save it as UTF-8") from error
     except ValueError as error:
         raise DataError(f"{path.name} is neither a JSON array nor JSON lines: {error}") from error
     if not rows:
@@ -130,18 +149,31 @@ def read_rows(path: Path) -> Sequence[Mapping[str, Any]]:
     return rows
 
 
+def read_picture(root: Path, given: Any) -> Image.Image | None:
+    """Reads a picture by its path below a folder; None if there is no such file.
+
+    Raises:
+        DataError: If it cannot be read.
+    """
+    try:
+        return decode((root / given).read_bytes()) if isinstance(given, str) and (root / given).is_file() else None
+    except OSError as error:
+        raise DataError(f"{given[:80]!r} cannot be read ({error.strerror or error})") from error
+
+
 def _task(row: Mapping[str, Any], source: str, issued: date, split: str, number: int, root: Path, store: ImageStore) -> Task:
     public = public_task(row, source, issued, number, split)
     named = next((name for name in _TRUTH if row.get(name)), None)
     if named is None:
         return Task.from_dict(public)
     given = row[named]
-    if not isinstance(given, str) or not (root / given).is_file():
+    try:
+        picture = read_picture(root, given)
+    except DataError as error:
+        raise DataError(f"{named!r}: {error}") from error
+    if picture is None:
         raise DataError(
             f"{named!r} is {given!r}, and there is no such file under {root}; unpack the pictures there or give --root"
         )
-    try:
-        digest = store.put(decode((root / given).read_bytes()))
-    except DataError as error:
-        raise DataError(f"{named!r}: {error}") from error
+    digest = store.put(picture)
     return Task.from_dict({**public, "ground_truth": [digest]})

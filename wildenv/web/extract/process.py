@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +20,11 @@ _KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_EN
 
 
 class WorkerDied(Exception):
-    """The worker ended in the middle of something."""
+    """The worker ended in the middle of something. `alarmed` says whether its own alarm did it."""
+
+    def __init__(self, message: str, alarmed: bool = False) -> None:
+        super().__init__(message)
+        self.alarmed = alarmed
 
 
 class WorkerProcess:
@@ -133,7 +138,7 @@ class WorkerProcess:
                         if not self._listen():
                             selector.unregister(self._noise)
                     elif not self._read():
-                        raise WorkerDied(self._last_words())
+                        raise self._dead()
                 try:
                     frame = frames.unpack(self._buffer)
                 except (DataError, ValueError) as error:
@@ -156,11 +161,12 @@ class WorkerProcess:
         self._buffer += chunk
         return bool(chunk)
 
-    def _last_words(self) -> str:
+    def _dead(self) -> WorkerDied:
         self._process.kill()
         code = self._process.wait()
         self._listen()
-        return f"ended with code {code}: {self._said[-1_000:].decode(errors='replace')}"
+        said = self._said[-1_000:].decode(errors="replace")
+        return WorkerDied(f"ended with code {code}: {said}", alarmed=code == -signal.SIGALRM)
 
     def _listen(self) -> bool:
         """Passes on what libraries complain about; for whoever looks for it."""

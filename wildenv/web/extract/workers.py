@@ -1,7 +1,9 @@
 """Reads documents in worker processes, so that no document can hang, bloat or crash an environment.
 
 Workers are plain subprocesses, which daemonic processes may have too, and start when they are first needed. One that takes too
-long or dies is replaced. Whether a document is too slow depends on the machine; such a document is never recorded as an answer.
+long or dies is replaced. One that dies may have been killed by the system or an operator, so the document gets a second one, and
+only if that dies too it is the document's fault. Whether a document is too slow depends on the machine; such a document is never
+recorded as an answer.
 """
 
 from __future__ import annotations
@@ -14,10 +16,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from wildenv.errors import ConfigError, Unavailable, WebError
+from wildenv.secrets import logger
 from wildenv.web.deadline import remaining
 from wildenv.web.extract.media import kind_of
 from wildenv.web.extract.process import WorkerDied, WorkerProcess
 from wildenv.web.results import Page
+
+_LOG = logger(__name__)
 
 REVISION = 1
 """Of this package: goes up with every change that makes other pages of the same bytes."""
@@ -82,11 +87,14 @@ class Extractor:
         if kind is None:
             raise Unavailable(url, "unsupported type", media_type or "no type given")
         job = {"kind": kind, "url": url, "charset": charset, "seconds": self.seconds}
-        worker = self._take()
         try:
-            answer = self._ask(worker, job, data)
-        finally:
-            self._give_back(worker)
+            answer = self._answer(job, data)
+        except WorkerDied as first:
+            _LOG.debug("reading %s again: the extraction worker %s", url, first)
+            try:
+                answer = self._answer(job, data, fresh=True)
+            except WorkerDied as error:
+                raise Unavailable(url, "unreadable", f"two extraction workers in a row died; the last {error}") from error
         if "failed" in answer:
             raise Unavailable(url, answer["failed"], answer["detail"])
         return Page.from_dict(answer["page"])
@@ -101,6 +109,14 @@ class Extractor:
         for worker in idle:
             worker.kill()
 
+    def _answer(self, job: dict[str, Any], data: bytes, fresh: bool = False) -> dict[str, Any]:
+        """Has a worker read a document; raises `WorkerDied` if it died at that for no reason that is known here."""
+        worker = self._take(fresh)
+        try:
+            return self._ask(worker, job, data)
+        finally:
+            self._give_back(worker)
+
     def _ask(self, worker: WorkerProcess, job: dict[str, Any], data: bytes) -> dict[str, Any]:
         ready = False
         allowed = remaining(START_S)
@@ -113,25 +129,29 @@ class Extractor:
             # Raises if it was the tool call's time that ran out; a worker that is still starting then goes on for the next call.
             remaining(allowed)
             if ready:
-                detail = f"not read within {self.seconds:g} s (web.extractor.seconds)"
-                raise Unavailable(job["url"], "too slow", detail) from None
+                raise self._too_slow(job["url"]) from None
             worker.stop()
             raise WebError(f"an extraction worker did not start in {START_S:g} s; lower web.extractor.workers") from None
         except WorkerDied as error:
             if worker.stopped:
                 raise WebError("the page extractor was closed while it was in use") from error
-            if ready:
-                raise Unavailable(job["url"], "unreadable", f"the extraction worker {error}") from error
-            raise WebError(f"an extraction worker (web.extractor) cannot start: it {error}") from error
+            if not ready:
+                raise WebError(f"an extraction worker (web.extractor) cannot start: it {error}") from error
+            if error.alarmed:
+                raise self._too_slow(job["url"]) from error
+            raise
 
-    def _take(self) -> WorkerProcess:
-        """Returns a worker, perhaps one that is still starting; waits for one if all are busy."""
+    def _too_slow(self, url: str) -> Unavailable:
+        return Unavailable(url, "too slow", f"not read within {self.seconds:g} s (web.extractor.seconds)")
+
+    def _take(self, fresh: bool) -> WorkerProcess:
+        """Returns a worker, perhaps one that is still starting, or a new one if `fresh`; waits for one if all are busy."""
         with self._free:
             while not self._idle and len(self._all) >= self.workers:
                 self._free.wait(remaining(1.0))
-            while self._idle:
+            while self._idle and (not fresh or len(self._all) >= self.workers):
                 worker = self._idle.pop()
-                if worker.fit:
+                if worker.fit and not fresh:
                     return worker
                 self._all.discard(worker)
                 worker.kill()

@@ -9,9 +9,9 @@ from datetime import date
 
 from wildenv.errors import Unavailable
 from wildenv.web.extract import Extractor
-from wildenv.web.fetch import Fetcher
+from wildenv.web.net.fetch import Fetcher
+from wildenv.web.net.spending import Spending
 from wildenv.web.results import Page
-from wildenv.web.spending import Spending
 
 
 class DirectPages:
@@ -72,5 +72,5 @@ class DirectPictures:
         return self._fetcher.spending
 
     def fetch_image(self, url: str) -> bytes:
-        """Returns the bytes of a picture; errors as in `wildenv.web.fetch.Fetcher.picture`."""
+        """Returns the bytes of a picture; errors as in `wildenv.web.net.fetch.Fetcher.picture`."""
         return self._fetcher.picture(url)

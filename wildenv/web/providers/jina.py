@@ -14,12 +14,12 @@ from typing import Any
 
 from wildenv.errors import ToolError, Unavailable
 from wildenv.secrets import Secret
-from wildenv.web.fields import address, mapping, text, unexpected
-from wildenv.web.guard import Guard, Refused
-from wildenv.web.manners import Rules
+from wildenv.web.net.fields import address, mapping, text, unexpected
+from wildenv.web.net.guard import Guard, Refused
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.service import Reply, Service
+from wildenv.web.net.spending import Spending, checked_price
 from wildenv.web.results import Link, Page
-from wildenv.web.service import Reply, Service
-from wildenv.web.spending import Spending, checked_price
 
 _TARGET_STATUS = re.compile(r"Target URL returned error (\d{3})")
 _TARGET_FAILED = {413: "too large", 422: "not opened", 451: "refused"}

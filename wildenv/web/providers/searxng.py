@@ -16,11 +16,11 @@ from wildenv.construct import is_number
 from wildenv.errors import ConfigError
 from wildenv.secrets import Secret
 from wildenv.web.dates import parse_published
-from wildenv.web.fields import address, mapping, query_text, rows, text, unexpected
-from wildenv.web.manners import Rules
+from wildenv.web.net.fields import address, mapping, query_text, rows, text, unexpected
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.service import Reply, Service
+from wildenv.web.net.spending import Spending
 from wildenv.web.results import ImageHit, NewsHit, TextHit
-from wildenv.web.service import Reply, Service
-from wildenv.web.spending import Spending
 
 Hit = TypeVar("Hit", TextHit, ImageHit, NewsHit)
 

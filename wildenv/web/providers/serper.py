@@ -12,11 +12,11 @@ from typing import Any
 
 from wildenv.errors import ConfigError
 from wildenv.secrets import Secret
-from wildenv.web.fields import address, mapping, query_text, rows, text, unexpected
-from wildenv.web.manners import Rules
+from wildenv.web.net.fields import address, mapping, query_text, rows, text, unexpected
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.service import Reply, Service
+from wildenv.web.net.spending import Quota, Spending, checked_price
 from wildenv.web.results import ImageHit, NewsHit, TextHit
-from wildenv.web.service import Reply, Service
-from wildenv.web.spending import Quota, Spending, checked_price
 
 _EARLIEST = date(2000, 1, 1)
 _FEWEST, _MOST = 10, 100

@@ -20,12 +20,12 @@ from typing import Any
 from wildenv.errors import ProviderError, ToolError, Unavailable
 from wildenv.web.dates import is_relative, published_span
 from wildenv.web.extract import Extractor
-from wildenv.web.fetch import Download, Fetcher
-from wildenv.web.fields import unexpected
-from wildenv.web.manners import Rules
+from wildenv.web.net.fetch import Download, Fetcher
+from wildenv.web.net.fields import unexpected
+from wildenv.web.net.manners import Rules
+from wildenv.web.net.service import Reply, Service
+from wildenv.web.net.spending import Spending
 from wildenv.web.results import Page
-from wildenv.web.service import Reply, Service
-from wildenv.web.spending import Spending
 
 ARCHIVE = "https://web.archive.org"
 

@@ -14,8 +14,8 @@ import threading
 import httpcore
 
 from wildenv.errors import ProviderError
-from wildenv.web.guard import Guard, Refused
-from wildenv.web.guarded import Allowance, GuardedBackend, NoAddress, look_up
+from wildenv.web.net.guard import Guard, Refused
+from wildenv.web.net.guarded import Allowance, GuardedBackend, NoAddress, look_up
 
 MOST_IN_A_ROW = 4
 """Different hosts that may fail one after another, with no reply from any in between, before our own network is suspected."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 from wildenv.errors import ConfigError, ProviderError
-from wildenv.web.pack_folder import CARD, MANIFEST, PACK, Manifest, matching, pack_in
+from wildenv.web.packs.folder import CARD, MANIFEST, PACK, Manifest, matching, pack_in
 
 SCHEME = "hf://"
 _REPO = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)

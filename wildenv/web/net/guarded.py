@@ -20,7 +20,7 @@ from typing import Any
 import httpcore
 
 from wildenv.web.deadline import remaining
-from wildenv.web.guard import Guard, is_numeric
+from wildenv.web.net.guard import Guard, is_numeric
 
 MOST_TRIED = 4
 """Addresses of one name that are tried before its site counts as down."""

@@ -1,6 +1,6 @@
 """What a recorded web holds, request by request, in words.
 
-Works on packs and on stores. Entries are shown as they are stored; `wildenv.web.pack.verify_pack` checks them.
+Works on packs and on stores. Entries are shown as they are stored; `wildenv.web.packs.pack.verify_pack` checks them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wildenv.errors import ConfigError, DataError
-from wildenv.web.pack import open_recorded
+from wildenv.web.packs.pack import open_recorded
 from wildenv.web.request import WEB_TOOLS, WebRequest
 from wildenv.web.store import Gap, Row
 
@@ -89,7 +89,7 @@ def request_of(found: Row | Gap) -> WebRequest:
     """Returns the request of an entry or gap; raises `DataError` if it cannot be read."""
     try:
         return WebRequest.from_dict(json.loads(found.request))
-    except (ValueError, DataError) as error:
+    except (ValueError, RecursionError, DataError) as error:
         raise DataError(f"the request of {found.tool} {found.key[:12]} cannot be read; verify the pack") from error
 
 
@@ -102,7 +102,7 @@ def response_of(row: Row) -> dict[str, Any]:
     """Returns the response of an entry; raises `DataError` if it cannot be read."""
     try:
         return dict(json.loads(row.response))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise DataError(f"the response of {row.tool} {row.key[:12]} cannot be read; verify the pack") from error
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wildenv.web.pack import open_recorded
-from wildenv.web.pack_list import GAP, Listed, describe, listed, response_of
+from wildenv.web.packs.listing import GAP, Listed, describe, listed, response_of
+from wildenv.web.packs.pack import open_recorded
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.store import Gap, Store
 

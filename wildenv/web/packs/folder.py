@@ -16,8 +16,8 @@ from string import Template
 
 from wildenv.errors import ConfigError, PackError
 from wildenv.folders import make_folder
-from wildenv.web.pack import check_target, open_pack, verify_pack
-from wildenv.web.pack_stats import Amount, PackStats, pack_stats
+from wildenv.web.packs.pack import check_target, open_pack, verify_pack
+from wildenv.web.packs.stats import Amount, PackStats, pack_stats
 from wildenv.web.request import WEB_TOOLS
 
 MANIFEST = "manifest.json"
@@ -162,7 +162,7 @@ def card(stats: PackStats, title: str, repo: str) -> str:
             f"{stats.dated:,} results and pages are dated, from {stats.first} to {stats.last}, as their sources gave it; "
             f"{stats.undated:,} have no date that can be read."
         )
-    words = Template(resources.files("wildenv.web").joinpath("card.txt").read_text(encoding="utf-8"))
+    words = Template(resources.files("wildenv.web.packs").joinpath("card.txt").read_text(encoding="utf-8"))
     return words.substitute(
         title=title,
         # A JSON string is a YAML string.

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from wildenv.errors import ConfigError, DataError
-from wildenv.web.pack import Entry, check_target, open_recorded, write_pack
-from wildenv.web.pack_list import request_of
+from wildenv.web.packs.listing import request_of
+from wildenv.web.packs.pack import Entry, check_target, open_recorded, write_pack
 from wildenv.web.request import WEB_TOOLS
 from wildenv.web.store import Gap, Store
 

@@ -1,13 +1,13 @@
 """Fetches pages and pictures from hosts that nobody vouches for.
 
-Every fetch ends within its limits of time, bytes and redirects, whatever the other side does, and connects to public addresses
-only (`wildenv.web.guard`). It keeps no cookies, sends no credentials, uses no proxy of the environment, and runs no script: what
-a page shows only in a browser is not seen. It does not read ``robots.txt``. What was fetched may still be hostile to whoever
-decodes it.
+Every fetch ends within its limits of time, bytes and redirects, whatever the other side does, and connects to public
+addresses only (`wildenv.web.net.guard`). It keeps no cookies, sends no credentials, uses no proxy of the environment, and
+runs no script: what a page shows only in a browser is not seen. It does not read ``robots.txt``. What was fetched may still
+be hostile to whoever decodes it.
 
 Kinds of failure: ``timeout``, ``dns``, ``connection``, ``tls``, ``http 503`` and the like, ``refused address``, ``redirects``,
 ``too large``, ``bad reply``, ``bad encoding``, ``incomplete``, ``empty``, ``unsupported type``, ``not a picture``. Where our own
-network is down, no address has failed but the infrastructure (`wildenv.web.network`).
+network is down, no address has failed but the infrastructure (`wildenv.web.net.network`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ import httpx
 from wildenv.errors import ConfigError, DeadlineExceeded, ToolError, Unavailable
 from wildenv.secrets import logger, scrub
 from wildenv.web.deadline import Work, overdue, remaining
-from wildenv.web.decoding import ACCEPTED, BadEncoding, Unfinished, unpacked
-from wildenv.web.guard import Guard, Place, Refused
-from wildenv.web.guarded import Allowance, Excess, GuardedBackend, NoAddress, NoAnswer, NoRoute
-from wildenv.web.hosts import Hosts
-from wildenv.web.limits import FetchLimits
-from wildenv.web.manners import Rules, TryAgain, retry_after_seconds
-from wildenv.web.network import Network, down
-from wildenv.web.spending import Spending
+from wildenv.web.net.decoding import ACCEPTED, BadEncoding, Unfinished, unpacked
+from wildenv.web.net.guard import Guard, Place, Refused
+from wildenv.web.net.guarded import Allowance, Excess, GuardedBackend, NoAddress, NoAnswer, NoRoute
+from wildenv.web.net.hosts import Hosts
+from wildenv.web.net.limits import FetchLimits
+from wildenv.web.net.manners import Rules, TryAgain, retry_after_seconds
+from wildenv.web.net.network import Network, down
+from wildenv.web.net.spending import Spending
 
 __all__ = ["Download", "FetchLimits", "Fetcher"]
 

@@ -19,8 +19,9 @@ from pathlib import Path
 from wildenv.errors import ConfigError, DataError, PackError, WebError, WildenvError
 from wildenv.folders import make_folder
 from wildenv.progress import progress_bar
+from wildenv.web.packs.part import new_part, remove_part
 from wildenv.web.request import WEB_TOOLS, WebRequest, sha256
-from wildenv.web.schema import OVERFETCH_NOTE
+from wildenv.web.schema import OVERFETCH_NOTE, noted_overfetch
 from wildenv.web.store import Blob, Gap, Row, Store
 
 PACK_FORMAT = 2
@@ -102,6 +103,8 @@ def export_pack(store: Store, path: str | Path, replace: bool = True) -> str:
 def write_pack(path: str | Path, sources: Sequence[tuple[Store, Sequence[Entry]]], gaps: Sequence[Gap], title: str) -> str:
     """Writes entries of one or several stores, and gaps, into a pack; an existing pack is replaced once the new one is complete.
 
+    A link is followed. What killed processes left of earlier attempts at the same pack is removed first.
+
     Args:
         path: The pack.
         sources: Stores and what to take of each; nothing twice.
@@ -116,12 +119,12 @@ def write_pack(path: str | Path, sources: Sequence[tuple[Store, Sequence[Entry]]
         DataError: If an entry, gap or blob is damaged, or a store changed meanwhile.
     """
     check_target(path, [source.path for source, _ in sources])
-    path = Path(path).absolute()
+    path = _led_to(path)
     make_folder(path.parent, "the pack's folder")
     for gap in gaps:
         _check_gap(gap)
     count = sum(len(entries) for _, entries in sources)
-    part = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.part")
+    part = new_part(path)
     try:
         with Store(part) as target, progress_bar(title, count, "entries", leave=False) as bar:
             for source, entries in sources:
@@ -132,16 +135,23 @@ def write_pack(path: str | Path, sources: Sequence[tuple[Store, Sequence[Entry]]
             if target.listing(WEB_TOOLS) != (sorted(entry for _, entries in sources for entry in entries), list(gaps)):
                 raise DataError("the store changed during the export; export again when nothing records into it")
             digest = target.content_digest(WEB_TOOLS)
-            factors = {meta[OVERFETCH_NOTE] for meta in (source.meta() for source, _ in sources) if OVERFETCH_NOTE in meta}
+            factors = {factor for source, _ in sources if (factor := noted_overfetch(source.meta())) is not None}
             # Sources that were recorded with different factors cannot be replayed with one.
-            notes = {OVERFETCH_NOTE: factors.pop()} if len(factors) == 1 else {}
+            notes = {OVERFETCH_NOTE: str(factors.pop())} if len(factors) == 1 else {}
             target.set_meta({**notes, "pack_format": str(PACK_FORMAT), "content_digest": digest, "entries": str(count)})
         _seal(part)
         part.replace(path)
     finally:
-        for leftover in (part, Path(f"{part}-wal"), Path(f"{part}-shm")):
-            leftover.unlink(missing_ok=True)
+        remove_part(part)
     return digest
+
+
+def _led_to(path: str | Path) -> Path:
+    """Returns the file that a path stands for, so that a link stays and what it leads to is written."""
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(f"{path} cannot be followed to a file ({error}); give the pack another path") from error
 
 
 def import_pack(path: str | Path, store: Store) -> Imported:
@@ -188,7 +198,7 @@ def open_pack(path: str | Path) -> Store:
         return store
     store.close()
     if found is None:
-        raise PackError(f"{path} is a store, not a pack; make a pack of it with wildenv.web.pack.export_pack")
+        raise PackError(f"{path} is a store, not a pack; make a pack of it with wildenv.web.packs.pack.export_pack")
     raise PackError(
         f"{path} is a pack of format {found}, this release reads {' and '.join(_READ)}; install the wildenv that wrote it, or "
         "ask for an export made with this release"
@@ -263,6 +273,8 @@ def verify_pack(path: str | Path) -> Report:
     with open_pack(path) as pack:
         try:
             meta, (listed, gaps), entries = pack.meta(), pack.listing(WEB_TOOLS), pack.counts()
+            damaged += [f"there are entries or gaps of {tool!r}, which is no tool of the web" for tool in pack.foreign(WEB_TOOLS)]
+            noted_overfetch(meta)
             digest = pack.content_digest(WEB_TOOLS)
             keys = [entry[:2] for entry in listed]
             with progress_bar(f"verify {path.name}", len(keys), "entries", leave=False) as bar:
@@ -315,7 +327,7 @@ def _check_gap(gap: Gap) -> None:
 def _checked_request(name: str, found: Row | Gap) -> WebRequest:
     try:
         request = WebRequest.from_dict(json.loads(found.request))
-    except (ValueError, DataError) as error:
+    except (ValueError, RecursionError, DataError) as error:
         raise DataError(f"{name}: its request is unreadable") from error
     if request.key != found.key or request.tool != found.tool:
         raise DataError(f"{name}: its request does not have this key")
@@ -328,7 +340,13 @@ def _checked(row: Row, store: Store) -> Blob | None:
     name = f"{row.tool} {request.text[:60]!r} ({row.key[:12]})"
     if sha256(row.response) != row.digest:
         raise DataError(f"{name}: its response does not have the recorded digest")
-    digest = json.loads(row.response).get("blob")
+    try:
+        response = json.loads(row.response)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name}: its response is unreadable") from error
+    digest = response.get("blob") if isinstance(response, dict) else 0
+    if digest is not None and not isinstance(digest, str):
+        raise DataError(f"{name}: its response is unreadable")
     try:
         return None if digest is None else store.blob(digest)
     except DataError as error:

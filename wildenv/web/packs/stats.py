@@ -15,8 +15,8 @@ from typing import Any
 from wildenv.progress import progress
 from wildenv.web.admission import Answer
 from wildenv.web.dates import parse_published
-from wildenv.web.pack import open_recorded
-from wildenv.web.pack_list import provider_of, request_of, response_of
+from wildenv.web.packs.listing import provider_of, request_of, response_of
+from wildenv.web.packs.pack import open_recorded
 from wildenv.web.request import WEB_TOOLS
 
 NO_CUTOFF = "none"

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wildenv.web.manners import Manners, Rules
+from wildenv.web.net.manners import Manners, Rules
 
 
 class Hosts:

@@ -1,9 +1,10 @@
 """One JSON API that the user configured: a search service, a page reader.
 
 Its host is the user's choice, so private addresses are fine and nothing is checked about them; redirects are not followed,
-because they could carry a key elsewhere. Waits end with the deadline of the tool call (`wildenv.web.wire`), replies have a size
-limit, failures that may pass are tried again (`wildenv.web.manners`). Secrets of this process are replaced in replies before they
-are read, in errors, and in the debug logs of the HTTP library; a service that returns a secret in another encoding defeats that.
+because they could carry a key elsewhere. Waits end with the deadline of the tool call (`wildenv.web.net.wire`), replies have
+a size limit, failures that may pass are tried again (`wildenv.web.net.manners`). Secrets of this process are replaced in
+replies before they are read, in errors, and in the debug logs of the HTTP library; a service that returns a secret in another
+encoding defeats that.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from wildenv.construct import is_number
 from wildenv.errors import ConfigError, DeadlineExceeded, ProviderError
 from wildenv.secrets import Secret, logger, scrub
 from wildenv.web.deadline import overdue, remaining, tool_deadline
-from wildenv.web.decoding import ACCEPTED, BadEncoding, Unfinished, unpacked
-from wildenv.web.manners import Manners, Rules, TryAgain, retry_after_seconds
-from wildenv.web.spending import Spending
-from wildenv.web.wire import service_pool
+from wildenv.web.net.decoding import ACCEPTED, BadEncoding, Unfinished, unpacked
+from wildenv.web.net.manners import Manners, Rules, TryAgain, retry_after_seconds
+from wildenv.web.net.spending import Spending
+from wildenv.web.net.wire import service_pool
 
 WIRE_BYTES = 8_000_000
 """A reply that is larger on the wire is a failure."""
