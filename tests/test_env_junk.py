@@ -126,6 +126,7 @@ def test_a_bad_reward_leaves_its_own_episode_unscored(give: Callable[[], Any], t
         lambda: None,
         lambda: ToolResult([text_block("x")], [{"seen": {1}}]),
         lambda: ToolResult([text_block("x")], [{"share": float("inf")}]),
+        lambda: ToolResult([text_block("x")], [{"url": "u"}]),
         lambda: ToolResult([text_block("x")], [], [object()]),  # type: ignore[list-item]
     ],
 )

@@ -121,7 +121,9 @@ def test_a_folder_without_episodes_is_named(tmp_path: Path) -> None:
         list(read_episodes(tmp_path / "none"))
 
 
-@pytest.mark.parametrize("line", [b"{oops", b"[1]", b"{}", b"\xff\xfe", b'{"schema_version": 1, "task": 3}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "line", [b"{oops", b"[1]", b"{}", b"\xff\xfe", b'{"schema_version": 1, "task": 3}', pytest.param(b"[" * 100_000, id="deep")]
+)
 def test_a_damaged_line_is_named(tmp_path: Path, line: bytes) -> None:
     env = _played()
     EpisodeWriter(tmp_path).append(env.episode, env.store)

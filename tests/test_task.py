@@ -94,7 +94,13 @@ def test_a_file_is_read_line_by_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "says"),
-    [("{oops", "line 2"), ("[1]", "line 2: a task is an object"), ('{"id": "x"}', "line 2: task 'x'"), ("\xff", "line 2: it is not UTF-8 text"), ("[" * 100_000, "line 2: it is nested too deeply")],
+    [
+        ("{oops", "line 2"),
+        ("[1]", "line 2: a task is an object"),
+        ('{"id": "x"}', "line 2: task 'x'"),
+        ("\xff", "line 2: it is not UTF-8 text"),
+        pytest.param("[" * 100_000, "line 2: it is nested too deeply", id="deep"),
+    ],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: str, says: str) -> None:
     path = tmp_path / "tasks.jsonl"

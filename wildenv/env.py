@@ -18,6 +18,7 @@ from wildenv.aio import run_sync
 from wildenv.budget import Budget, Limits
 from wildenv.disarm import disarm
 from wildenv.episode import INFRASTRUCTURE, EndReason, Episode
+from wildenv.episode_form import check_rows
 from wildenv.errors import ConfigError, InfrastructureError, MessageError, ToolError, UsageError, told
 from wildenv.images import Gallery, ImageStore, PixelPolicy
 from wildenv.judges.base import Reference, Submission, Verdict
@@ -50,7 +51,6 @@ from wildenv.tools.web_fetch import WebFetch
 from wildenv.web.client import WebClient
 from wildenv.web.cutoff import PageWithheld
 from wildenv.web.deadline import tool_deadline
-from wildenv.web.request import canonical_json
 
 SYSTEM_PROMPT = (
     "You prepare reference pictures for an image generator. Find out what the thing in the request is and what it looks like, "
@@ -295,7 +295,8 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                 with tool_deadline(None if self.web.mode == "replay" else self.tool_deadline_s):
                     result = self._tools[call.name].run(context, call.arguments)
                 blocks, decisions, notes = list(result.blocks), result.decisions, result.notes
-                canonical_json([decisions, notes])
+                check_rows("decisions", [{"call": call.id, **decision} for decision in decisions])
+                check_rows("steps", [{"call": call.id, "name": call.name, "ok": True, "error": "", "notes": notes}])
             except ToolError as refused:
                 error = str(refused)[:_ERROR_CHARS]
                 blocks = [text_block(f"[error] {error}")]

@@ -7,10 +7,11 @@ that nobody here knows are let through.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from wildenv.errors import DataError
+from wildenv.web.request import canonical_json
 
 Kind = tuple[str, Callable[[Any], bool]]
 
@@ -112,6 +113,20 @@ _FUNCTION: dict[str, Kind] = {"name": _TEXT, "arguments": _OBJECT}
 _BLOCKS: dict[str, dict[str, Kind]] = {"text": {"text": _TEXT}, "image": {"id": _TEXT, "digest": _TEXT}}
 
 
+def check_rows(field: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Checks rows that are to become part of an episode: ``decisions``, ``verdicts``, ``steps`` or ``images``.
+
+    Raises:
+        DataError: Naming the first value that an episode could not hold.
+    """
+    for number, row in enumerate(rows):
+        _check(row, _ROWS[field], f"{field}[{number}].")
+    try:
+        canonical_json(list(rows))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{field} are made of JSON values: {error}") from error
+
+
 def check_form(row: Mapping[str, Any]) -> None:
     """Checks the rows of an episode.
 
@@ -125,9 +140,8 @@ def check_form(row: Mapping[str, Any]) -> None:
     if "id" not in row["task"]:
         raise DataError("episode whose task has no id")
     _check(row["task"], {name: kind for name, kind in _TASK.items() if name in row["task"]}, "task.")
-    for name, form in _ROWS.items():
-        for number, one in enumerate(row[name]):
-            _check(one, form, f"{name}[{number}].")
+    for name in _ROWS:
+        check_rows(name, row[name])
     for number, verdict in enumerate(row["verdicts"]):
         # The first version had no parts, and few judges have a ground truth.
         _check(verdict, {"parts": _SCORES} if "parts" in verdict else {}, f"verdicts[{number}].")

@@ -1,7 +1,7 @@
 """Reading JSON that somebody else wrote: what cannot be used is a `ValueError`, however it is damaged.
 
-Python reads ``NaN``, ``Infinity`` and numbers too large for a float, which other software refuses, and leaves a text that is nested too
-deeply to a `RecursionError`. Whether the values make sense is for the caller to check.
+Python reads ``NaN``, ``Infinity`` and numbers too large for a float, which other software refuses, and leaves a text that is
+nested too deeply to a `RecursionError`. Whether the values make sense is for the caller to check.
 """
 
 from __future__ import annotations

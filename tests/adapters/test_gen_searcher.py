@@ -313,7 +313,7 @@ def test_a_wrong_task_row_is_named(tmp_path: Path, rows: list[Any], says: str) -
     ("data", "says"),
     [
         (b'[{"id": 1, "prompt": "caf\xe9"}]', "is not UTF-8"),
-        (b"[" * 100_000, "nested too deeply"),
+        pytest.param(b"[" * 100_000, "nested too deeply", id="deep"),
         (b'[{"id": 1, "prompt": "x", "meta": {"category": NaN}}]', "NaN is not a finite number"),
         (b'{"id": 1, "prompt": "x", "difficulty": 1e999}', "1e999 is not a finite number"),
     ],

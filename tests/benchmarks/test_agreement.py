@@ -155,7 +155,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str, says: str) -> None:
 def test_a_file_in_another_encoding_says_how_to_save_it(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(HEAD + "caf\xe9,search,,pass\n", encoding=encoding)
-    with pytest.raises(ConfigError, match="human=.* is not UTF-8 text; save it as UTF-8; in Excel: Save As"):
+    with pytest.raises(ConfigError, match=r"human=.* is not UTF-8 text; save it as UTF-8; in Excel: Save As"):
         read_labels(path)
 
 
@@ -166,13 +166,13 @@ def test_what_excel_saves_as_utf_8_is_read(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_is_too_long_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="human=.* is no CSV file that can be read: field larger than field limit"):
+    with pytest.raises(DataError, match=r"human=.* is no CSV file that can be read: field larger than field limit"):
         labels_of(tmp_path, HEAD + "a,search,," + "x" * (csv.field_size_limit() + 1) + "\n")
 
 
 @pytest.mark.parametrize("seed", [-1, "abc", True, 1.5])
 def test_a_seed_that_is_none_is_told_before_anything_is_read(seed: Any) -> None:
-    with pytest.raises(SystemExit, match="error: seed=.* must be a whole number of at least 0"):
+    with pytest.raises(SystemExit, match=r"error: seed=.* must be a whole number of at least 0"):
         main(OmegaConf.create({"seed": seed, "run": "none"}))
 
 

@@ -235,13 +235,13 @@ def test_labels_of_the_wrong_form_or_encoding_are_named(tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl"
     queries = [Query("1", "x", date(2026, 1, 1))]
     path.write_text(_line(task_id=["a"], digests=[], urls=[]))
-    with pytest.raises(DataError, match="line 1: 'task_id' is .* neither a text nor a whole number"):
+    with pytest.raises(DataError, match=r"line 1: 'task_id' is .* neither a text nor a whole number"):
         read_labels(path, queries)
     path.write_text("[" * 100_000)
     with pytest.raises(DataError, match="line 1: it is nested too deeply"):
         read_labels(path, queries)
     path.write_text(_line(task_id="caf\xe9", digests=[], urls=[]), encoding="utf-16")
-    with pytest.raises(ConfigError, match="labels=.* is not UTF-8 text; save it as UTF-8"):
+    with pytest.raises(ConfigError, match=r"labels=.* is not UTF-8 text; save it as UTF-8"):
         read_labels(path, queries)
     path.write_text('{"task_id": 1, "digests": [], "urls": ["a\u2028b"]}\n', encoding="utf-8")
     assert read_labels(path, queries)["1"].urls == {"a\u2028b"}

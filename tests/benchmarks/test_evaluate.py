@@ -13,7 +13,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+from benchmarks.evaluate import kappa_of
 from wildenv.episode import LatestEpisodes
+from wildenv.errors import ConfigError
 from wildenv.generators.settings import make_generator
 from wildenv.rewards.settings import RewardSettings
 
@@ -56,7 +58,7 @@ def test_every_reward_takes_judge_generator_and_seed_of_the_run(reward: str) -> 
     ("data", "says"),
     [
         (b"caf\xe9", "benchmark.kappa=.* is not UTF-8 text"),
-        (b"[" * 100_000, "benchmark.kappa=.*nested too deeply"),
+        pytest.param(b"[" * 100_000, "benchmark.kappa=.*nested too deeply", id="deep"),
         (b'{"a": NaN}', "benchmark.kappa=.*NaN is not a finite number"),
         (b"[1]", "benchmark.kappa=.* give miniweb, null or a JSON file"),
     ],

@@ -73,7 +73,11 @@ def test_other_labels_are_refused(tmp_path: Path, name: str, text: str | None) -
 
 @pytest.mark.parametrize(
     ("data", "says"),
-    [("caf\xe9".encode("latin-1"), "is not UTF-8 text"), ("{}".encode("utf-16"), "is not UTF-8"), (b"[" * 100_000, "nested too")],
+    [
+        ("caf\xe9".encode("latin-1"), "is not UTF-8 text"),
+        ("{}".encode("utf-16"), "is not UTF-8"),
+        pytest.param(b"[" * 100_000, "nested too", id="deep"),
+    ],
 )
 def test_labels_that_cannot_be_read_say_why(tmp_path: Path, data: bytes, says: str) -> None:
     for name in ("a.json", "a.jsonl"):

@@ -84,6 +84,8 @@ def test_it_never_draws_from_the_bare_prompt(server: ImageServer) -> None:
         (send({"success": True, "image": ""}), "sent no picture"),
         (send({"success": True, "image": "bm90IGEgcGljdHVyZQ=="}), "no readable picture"),
         (send({"success": True, "image": "%%%"}), "no readable picture"),
+        (send({"success": True, "image": "aäöü"}), "no readable picture"),
+        (send(b"[" * 100_000), "no JSON"),
         (send({"success": True, "image": picture()[:60]}), "no readable picture"),
         (send(b"<html>"), "no JSON"),
         (send([1, 2]), "drew nothing"),

@@ -136,6 +136,8 @@ def test_what_is_no_whole_answer_is_an_error_of_its_own_kind(
         (send('{"choices": [{"message": {"content": "", "tool_calls": [{"id": "x"}]}}]}'), "bad reply"),
         (send('{"error": {"message": "upstream is down", "code": 502}}'), "error in reply"),
         (send("[]"), "bad reply"),
+        (send('{"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}], "score": 1e999}'), "bad reply"),
+        (send("[" * 100_000), "bad reply"),
     ],
 )
 def test_what_may_pass_is_tried_again_and_then_a_failure_of_the_service(
@@ -300,6 +302,13 @@ def test_a_key_that_is_not_set_is_named(make: Make, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("TINY_KEY", raising=False)
     with pytest.raises(ConfigError, match=r"TINY_KEY.*model\.api_key_env"):
         make(api_key_env="TINY_KEY").complete_sync(chat())
+
+
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
+def test_tokens_beyond_belief_count_as_not_told(make: Make, server: FaultServer, name: str) -> None:
+    server.script += [say(usage={"prompt_tokens": 5, "completion_tokens": 5, name: 10**400})]
+    usage = make(prices=Prices(prompt=2.0, completion=10.0)).complete_sync(chat()).usage
+    assert (usage.unmetered, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1, 0, 0, 0.0)
 
 
 def test_tokens_and_money_add_up(make: Make, server: FaultServer) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from wildenv.errors import ProviderError, ToolError
-from wildenv.web.net.fields import LONGEST_QUERY, address, mapping, query_text, rows, text
+from wildenv.web.net.fields import LONGEST_QUERY, address, count, error_status, mapping, query_text, rows, text
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,22 @@ def test_text(value: Any, read: str) -> None:
 )
 def test_address(value: Any, base: str, read: str | None) -> None:
     assert address(value, base) == read
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [(0, 0), (7, 7), (10**12, 10**12), (10**12 + 1, None), (10**400, None), (-1, None), (True, None), (1.0, None), ("7", None)],
+)
+def test_count(value: Any, read: int | None) -> None:
+    assert count(value) == read
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [({"code": 503}, 503), ({"code": 200}, None), ({"code": 10**400}, None), ({"code": True}, None), ({}, None), ([], None)],
+)
+def test_error_status(body: Any, read: int | None) -> None:
+    assert error_status(body, "code") == read
 
 
 def test_rows() -> None:

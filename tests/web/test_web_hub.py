@@ -20,7 +20,7 @@ import pytest
 
 from wildenv.errors import ConfigError, PackError, ProviderError
 from wildenv.web.client import WebClient
-from wildenv.web.packs.folder import CARD, MANIFEST, PACK, pack_to_folder
+from wildenv.web.packs.folder import CARD, MANIFEST, PACK, Manifest, pack_to_folder
 from wildenv.web.packs.hub import HubAddress, pack_from, push_folder
 from wildenv.web.packs.pack import export_pack, open_pack, pack_digest
 from wildenv.web.request import WebRequest
@@ -354,6 +354,12 @@ def test_a_missing_client_names_what_to_install(pack: Path, tmp_path: Path, monk
             call()
     with pytest.raises(ConfigError, match="write OWNER/NAME"):
         push_folder(folder, "lanterns")
+
+
+def test_a_manifest_that_is_nested_too_deeply_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text("[" * 100_000)
+    with pytest.raises(PackError, match=r"is no manifest of a pack.*nested too deeply"):
+        Manifest.read(tmp_path / MANIFEST)
 
 
 def test_a_folder_that_is_not_ours_is_left_alone(pack: Path, tmp_path: Path) -> None:

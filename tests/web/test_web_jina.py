@@ -57,6 +57,13 @@ def test_a_page_is_read(server: FakeService) -> None:
     assert "authorization" not in asked.headers
 
 
+def test_tokens_beyond_belief_count_as_not_told(server: FakeService) -> None:
+    server.answer = in_turn(Reply({"code": 200, "data": {"title": "t", "content": "c", "usage": {"tokens": 10**400}}}))
+    one = pages(server, "jina_0123456789", price=20.0)
+    assert one.fetch_page(URL, None).text == "c"
+    assert (one.spending.credits, one.spending.cost) == (0, 0.0)
+
+
 def test_a_key_is_sent_and_tokens_are_counted(server: FakeService) -> None:
     one = pages(server, "jina_0123456789", price=20.0, links=False)
     assert one.fetch_page(URL, None).links == ()

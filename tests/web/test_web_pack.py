@@ -188,7 +188,7 @@ def test_a_response_of_another_shape_is_damage_though_its_digest_is_right(pack: 
     with edit(pack) as raw:
         change = "UPDATE entries SET response = ?, digest = ? WHERE request LIKE '%query 7%'"
         raw.execute(change, (response, sha256(response)))
-    with pytest.raises(PackError, match="'query 7'.*its response is unreadable"):
+    with pytest.raises(PackError, match=r"'query 7'.*its response is unreadable"):
         verify_pack(pack)
 
 
@@ -388,7 +388,7 @@ def test_an_export_onto_a_link_writes_what_it_leads_to(pack: Path, tmp_path: Pat
 
 def test_a_link_to_itself_is_refused(pack: Path, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
-    with Store(tmp_path / "s.db") as store, pytest.raises(ConfigError, match="loop.*another path"):
+    with Store(tmp_path / "s.db") as store, pytest.raises(ConfigError, match=r"loop.*another path"):
         export_pack(store, tmp_path / "loop")
 
 

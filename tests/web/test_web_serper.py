@@ -143,6 +143,14 @@ def test_a_storm_of_errors_passes(server: FakeService) -> None:
     assert one.spending.to_dict() | {"bytes": 0} == {"requests": 3, "retries": 2, "credits": 1, "cost": 0.0, "bytes": 0}
 
 
+@pytest.mark.parametrize("body", [{"organic": [], "credits": 10**400}, {"organic": [], "credits": -(10**400)}])
+def test_credits_beyond_belief_count_as_not_told(server: FakeService, body: Any) -> None:
+    server.answer = in_turn(Reply(body))
+    one = provider(server, price=0.5, quota=10)
+    assert one.text_search("q", 5, None) == []
+    assert one.spending.credits == 1
+
+
 def test_credits_and_cost_are_counted(server: FakeService) -> None:
     one = provider(server, price=0.5)
     one.text_search("q", 5, None)

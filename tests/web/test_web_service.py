@@ -102,6 +102,8 @@ def test_a_long_retry_after_is_not_waited_for(server: FakeService) -> None:
         (Reply(b""), "not json", 3),
         (Reply(b'{"half": '), "not json", 3),
         (Reply(b"NaN"), "not json", 3),
+        (Reply(b'{"score": 1e999}'), "not json", 3),
+        (Reply(b'{"score": -1e999}'), "not json", 3),
         (Reply(b"[" * 200_000), "not json", 3),
         (Reply(b"9" * 5000), "not json", 3),
         (Short(), "protocol", 3),

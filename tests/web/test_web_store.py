@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from wildenv.errors import ConfigError, DataError, UsageError
+from wildenv.web.request import sha256
 from wildenv.web.store import Blob, Store
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -91,6 +92,17 @@ def test_a_changed_response_is_found_on_reading(tmp_path: Path, change: str) -> 
             store.get("a", "key")
 
 
+@pytest.mark.parametrize("response", ["nonsense", "[1]", "[" * 100_000])
+def test_a_response_that_is_no_object_is_damage_though_its_digest_is_right(tmp_path: Path, response: str) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.put("a", "key", {}, {"v": 1})
+        raw = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+        raw.execute("UPDATE entries SET response = ?, digest = ?", (response, sha256(response)))
+        raw.close()
+        with pytest.raises(DataError, match="entry a key is damaged"):
+            store.get("a", "key")
+
+
 @pytest.mark.parametrize("request_text", ["nonsense", "[]", "[" * 100_000, b"\x00"])
 def test_a_damaged_request_is_found_when_requests_are_listed(tmp_path: Path, request_text: str | bytes) -> None:
     with Store(tmp_path / "s.db") as store:
@@ -98,7 +110,7 @@ def test_a_damaged_request_is_found_when_requests_are_listed(tmp_path: Path, req
         raw = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
         raw.execute("UPDATE entries SET request = ?", (request_text,))
         raw.close()
-        with pytest.raises(DataError, match="text_search k1 .*request"):
+        with pytest.raises(DataError, match=r"text_search k1 .*request"):
             list(store.requests("text_search"))
 
 

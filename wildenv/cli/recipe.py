@@ -16,6 +16,7 @@ from wildenv.episode import ROWS
 from wildenv.errors import ConfigError, DataError
 from wildenv.folders import make_folder
 from wildenv.registration import MINIWEB
+from wildenv.strict_json import loads
 
 FILE = "recipe.json"
 
@@ -88,7 +89,7 @@ def _comparable(env: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        row = json.loads(path.read_text(encoding="utf-8"))
+        row = loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DataError(f"{path} is damaged ({error}); remove it and give --tasks and --env") from error
     if not isinstance(row, dict):

@@ -102,15 +102,18 @@ class OpenAIImages(RemoteGenerator):
             except APIStatusError as error:
                 # Without its cause: the package's exception holds what the endpoint said, which may be the key.
                 self.refused(error.status_code, error.response.headers.get("retry-after"), _said(error.body, error.response.text))
-            except (APIError, ValueError) as error:
+            except (APIError, ValueError, RecursionError) as error:
                 self.unusable(f"sent what is no answer of the images API: {error}")
-        drawn = reply.data if hasattr(reply, "data") and isinstance(reply.data, list) else []
-        if not drawn or not drawn[0].b64_json:
-            address = bool(drawn and drawn[0].url)
+        # The package does not check that the answer is of the types it says.
+        drawn = getattr(reply, "data", None)
+        first = drawn[0] if isinstance(drawn, list) and drawn else None
+        picture = getattr(first, "b64_json", None)
+        if not isinstance(picture, str) or not picture:
+            address = bool(getattr(first, "url", None))
             self.unusable(
                 "sent an address instead of a picture; set generator.response_format=b64_json" if address else "sent no picture"
             )
-        return str(drawn[0].b64_json)
+        return picture
 
 
 def _said(body: object, text: str) -> str:

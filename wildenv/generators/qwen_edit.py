@@ -12,6 +12,7 @@ from wildenv.errors import ConfigError, GeneratorError
 from wildenv.generators.remote import RemoteGenerator
 from wildenv.images import encode
 from wildenv.messages import data_url
+from wildenv.strict_json import loads
 from wildenv.web.net.manners import Rules
 
 
@@ -89,7 +90,7 @@ class QwenEdit(RemoteGenerator):
         if reply.status_code != 200:
             self.refused(reply.status_code, reply.headers.get("retry-after"), reply.text)
         try:
-            row = reply.json()
+            row = loads(reply.content)
         except ValueError:
             self.unusable("sent what is no JSON")
         if not isinstance(row, dict) or row.get("success") is not True:

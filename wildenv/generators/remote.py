@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -105,7 +104,7 @@ class RemoteGenerator(ABC):
             raise self.failure(f"drew nothing within {self.timeout_s:g} s; raise generator.timeout_s") from None
         try:
             image = decode(base64.b64decode(sent.partition(",")[2] if sent.startswith("data:") else sent, validate=True))
-        except (DataError, binascii.Error) as error:
+        except (DataError, ValueError) as error:
             self.unusable(f"sent no readable picture: {error}")
         if self._size is not None and image.size != self._size:
             width, height = self._size

@@ -14,6 +14,7 @@ from typing import Any
 from wildenv.errors import DataError
 from wildenv.messages import Action, Message, parse_action, storable, text_block
 from wildenv.models.usage import Usage
+from wildenv.strict_json import loads
 
 _WHOLE = frozenset({"stop", "tool_calls", "function_call", "eos", "eos_token", "end_turn", "stop_sequence"})
 _THOUGHT = ("<think>", "</think>")
@@ -149,8 +150,8 @@ def read_completion(body: str) -> Completion:
         Unreadable: If it is none.
     """
     try:
-        row = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        row = loads(body)
+    except ValueError as error:
         raise Unreadable("bad reply", f"the reply is not JSON ({error}): {body[:80]!r}") from None
     if not isinstance(row, Mapping):
         raise Unreadable("bad reply", f"the reply is not a JSON object: {body[:80]!r}")

@@ -13,6 +13,7 @@ from typing import Any
 
 from wildenv.errors import ConfigError
 from wildenv.models.wording import wording
+from wildenv.strict_json import finite
 
 _BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL | re.IGNORECASE)
 _SHOWN = 5
@@ -63,7 +64,7 @@ class Shape:
             raise Misfit(f"there are {len(blocks)} blocks; write one")
         written = (blocks[0] if blocks else text).strip()
         try:
-            value = json.loads(written, parse_constant=_no_number, object_pairs_hook=_once)
+            value = json.loads(written, parse_float=finite, parse_constant=finite, object_pairs_hook=_once)
         except (ValueError, RecursionError) as error:
             raise Misfit(f"it is not JSON: {error}") from None
         from referencing.exceptions import Unresolvable
@@ -77,10 +78,6 @@ class Shape:
             more = [f"and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
             raise Misfit("\n".join([*shown, *more]))
         return value
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

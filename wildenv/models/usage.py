@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from wildenv.errors import ConfigError
+from wildenv.web.net.fields import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,11 @@ class Usage:
     def of_reply(cls, reported: Any) -> Usage:
         """Reads the ``usage`` of a reply; what is missing or of another form counts as unmetered."""
         row = reported if isinstance(reported, Mapping) else {}
-        prompt, completion = _count(row.get("prompt_tokens")), _count(row.get("completion_tokens"))
+        prompt, completion = count(row.get("prompt_tokens")), count(row.get("completion_tokens"))
         if prompt is None or completion is None:
             return cls(calls=1, unmetered=1)
         details = row.get("prompt_tokens_details")
-        known = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+        known = count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
         return cls(1, 0, prompt, min(known or 0, prompt), completion)
 
 
@@ -106,7 +107,3 @@ class Meter:
         """Adds to the sum; a cost is not added but derived."""
         with self._lock:
             self._total += replace(usage, cost=0.0)
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

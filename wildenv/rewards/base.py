@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from wildenv.episode_form import check_rows
 from wildenv.errors import DataError
 from wildenv.judges.base import Drawn, Submission, Verdict
 from wildenv.task import Task
-from wildenv.web.request import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,9 @@ def checked_report(report: RewardReport) -> RewardReport:
     for verdict in report.verdicts:
         if verdict.value is not None and not (type(verdict.value) in (int, float) and 0 <= verdict.value <= 1):
             raise DataError(f"{verdict.judge}: the value of a verdict is a number from 0 to 1 or None, not {verdict.value!r}")
-        if not isinstance(verdict.reason, str):
-            raise DataError(f"{verdict.judge}: the reason of a verdict is a sentence, not {verdict.reason!r}")
-    try:
-        canonical_json([report.value, dict(report.components), [verdict.to_dict() for verdict in report.verdicts]])
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a reward is made of JSON values: {error}") from error
+    if not all(type(value) in (int, float) for value in (report.value, *filter(None, report.components.values()))):
+        raise DataError(f"a reward is made of plain numbers, not {report.value!r} and {dict(report.components)!r}")
+    check_rows("verdicts", [verdict.to_dict() for verdict in report.verdicts])
     return report
 
 

@@ -11,7 +11,6 @@ writing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 from wildenv.errors import ConfigError, DataError, UsageError, WebError
 from wildenv.folders import make_folder
 from wildenv.secrets import scrubbed
+from wildenv.strict_json import loads
 from wildenv.web.connections import Connections
 from wildenv.web.request import canonical_json, sha256
 from wildenv.web.schema import SCHEMA_VERSION, TABLES, migrate, readable
@@ -96,17 +96,18 @@ class Store:
         """Returns the response of an entry, or None if there is none.
 
         Raises:
-            DataError: If the stored response does not have the digest it was stored with.
+            DataError: If the stored response is no object or does not have the digest it was stored with.
         """
         with self._connections.lent() as connection:
             row = connection.execute("SELECT digest, response FROM entries WHERE tool=? AND key=?", (tool, key)).fetchone()
         if row is None:
             return None
-        if not isinstance(row[1], str) or sha256(row[1]) != row[0]:
+        response = _object(row[1])
+        if response is None or sha256(row[1]) != row[0]:
             raise DataError(
                 f"{self._connections.name}: entry {tool} {key[:12]} is damaged; record it again with web.mode=refresh"
             )
-        return dict(json.loads(row[1]))
+        return response
 
     def blob(self, digest: str) -> Blob:
         """Returns a blob.
@@ -202,7 +203,11 @@ class Store:
             if not rows:
                 return
             for key, request in rows:
-                yield key, self._request(tool, key, request)
+                row = _object(request)
+                if row is None:
+                    name = f"{self._connections.name}: entry {tool} {str(key)[:12]}"
+                    raise DataError(f"{name} is damaged: its request cannot be read")
+                yield key, row
             after = rows[-1][0]
 
     def foreign(self, tools: Sequence[str]) -> list[str]:
@@ -313,15 +318,6 @@ class Store:
         except WebError as error:
             raise ConfigError(f"{error}; set web.store to a store file that can be opened") from error
 
-    def _request(self, tool: str, key: str, written: Any) -> dict[str, Any]:
-        try:
-            row = json.loads(written) if isinstance(written, str) else None
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            raise DataError(f"{self._connections.name}: entry {tool} {str(key)[:12]} is damaged: its request cannot be read")
-        return row
-
     def _tables(self) -> set[str]:
         with self._connections.lent() as connection:
             return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
@@ -331,3 +327,12 @@ class Store:
             for statement in TABLES:
                 connection.execute(statement)
             connection.execute("INSERT OR IGNORE INTO meta VALUES ('schema_version', ?)", (str(SCHEMA_VERSION),))
+
+
+def _object(written: Any) -> dict[str, Any] | None:
+    """Returns a JSON object as it is stored; None if it is none."""
+    try:
+        row = loads(written) if isinstance(written, str) else None
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None

@@ -15,6 +15,9 @@ from wildenv.errors import ProviderError, ToolError
 LONGEST_QUERY = 2048
 """Characters; search engines cut or refuse what is longer."""
 
+LARGEST_COUNT = 10**12
+"""Of credits or tokens that are believed; what a service counts beyond it cannot be told from a fault."""
+
 _UNPRINTABLE = re.compile(r"[\ud800-\udfff\x00]")
 
 
@@ -23,6 +26,17 @@ def text(value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     return _UNPRINTABLE.sub("", value).strip() if isinstance(value, str) else ""
+
+
+def count(value: Any) -> int | None:
+    """Returns a whole number from 0 to `LARGEST_COUNT`; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else None
+
+
+def error_status(body: Any, name: str) -> int | None:
+    """Returns the HTTP status in a field of a reply; None if there is none or it is no error."""
+    status = count(body.get(name)) if isinstance(body, dict) else None
+    return status if status is not None and 400 <= status < 1000 else None
 
 
 def query_text(query: str) -> str:

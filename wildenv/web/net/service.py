@@ -26,6 +26,7 @@ import httpx
 from wildenv.construct import is_number
 from wildenv.errors import ConfigError, DeadlineExceeded, ProviderError
 from wildenv.secrets import Secret, logger, scrub
+from wildenv.strict_json import loads
 from wildenv.web.deadline import overdue, remaining, tool_deadline
 from wildenv.web.net.decoding import ACCEPTED, BadEncoding, Unfinished, unpacked
 from wildenv.web.net.manners import Manners, Rules, TryAgain, retry_after_seconds
@@ -194,8 +195,8 @@ class Service:
             status, retry_after = response.status, given.get(b"retry-after")
         said = scrub(data.decode("utf-8", errors="replace"))
         try:
-            body, is_json = json.loads(said, parse_constant=_no_constant), True
-        except (ValueError, RecursionError):
+            body, is_json = loads(said), True
+        except ValueError:
             body, is_json = None, False
         if status < 300 and is_json:
             status = self._status_of(body) or status
@@ -283,10 +284,6 @@ def _checked(url: str, setting: str) -> str:
 
 def _revealed(value: str | Secret) -> str:
     return value.reveal() if isinstance(value, Secret) else value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _silence_loggers() -> None:

@@ -16,6 +16,7 @@ from string import Template
 
 from wildenv.errors import ConfigError, PackError
 from wildenv.folders import make_folder
+from wildenv.strict_json import loads
 from wildenv.web.packs.pack import check_target, open_pack, verify_pack
 from wildenv.web.packs.stats import Amount, PackStats, pack_stats
 from wildenv.web.request import WEB_TOOLS
@@ -53,7 +54,7 @@ class Manifest:
             PackError: If it is damaged, of a later format, or names a file outside of its folder.
         """
         try:
-            row = json.loads(path.read_text(encoding="utf-8"))
+            row = loads(path.read_text(encoding="utf-8"))
             written = row.pop("format")
             manifest = cls(**row)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

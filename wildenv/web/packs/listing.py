@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from wildenv.errors import ConfigError, DataError
+from wildenv.strict_json import loads
 from wildenv.web.packs.pack import open_recorded
 from wildenv.web.request import WEB_TOOLS, WebRequest
 from wildenv.web.store import Gap, Row
@@ -88,8 +89,8 @@ def listed(found: Row | Gap) -> Listed:
 def request_of(found: Row | Gap) -> WebRequest:
     """Returns the request of an entry or gap; raises `DataError` if it cannot be read."""
     try:
-        return WebRequest.from_dict(json.loads(found.request))
-    except (ValueError, RecursionError, DataError) as error:
+        return WebRequest.from_dict(loads(found.request))
+    except (ValueError, DataError) as error:
         raise DataError(f"the request of {found.tool} {found.key[:12]} cannot be read; verify the pack") from error
 
 
@@ -101,8 +102,8 @@ def provider_of(request: WebRequest) -> str:
 def response_of(row: Row) -> dict[str, Any]:
     """Returns the response of an entry; raises `DataError` if it cannot be read."""
     try:
-        return dict(json.loads(row.response))
-    except (ValueError, TypeError, RecursionError) as error:
+        return dict(loads(row.response))
+    except (ValueError, TypeError) as error:
         raise DataError(f"the response of {row.tool} {row.key[:12]} cannot be read; verify the pack") from error
 
 

@@ -8,7 +8,6 @@ Digests find damage; they do not prove who recorded a pack. Format 1, which had 
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections import Counter
@@ -19,8 +18,9 @@ from pathlib import Path
 from wildenv.errors import ConfigError, DataError, PackError, WebError, WildenvError
 from wildenv.folders import make_folder
 from wildenv.progress import progress_bar
+from wildenv.web.packs.entries import check_gap, checked_blob
 from wildenv.web.packs.part import new_part, remove_part
-from wildenv.web.request import WEB_TOOLS, WebRequest, sha256
+from wildenv.web.request import WEB_TOOLS
 from wildenv.web.schema import OVERFETCH_NOTE, noted_overfetch
 from wildenv.web.store import Blob, Gap, Row, Store
 
@@ -122,7 +122,7 @@ def write_pack(path: str | Path, sources: Sequence[tuple[Store, Sequence[Entry]]
     path = _led_to(path)
     make_folder(path.parent, "the pack's folder")
     for gap in gaps:
-        _check_gap(gap)
+        check_gap(gap)
     count = sum(len(entries) for _, entries in sources)
     part = new_part(path)
     try:
@@ -281,7 +281,7 @@ def verify_pack(path: str | Path) -> Report:
                 for row in pack.rows(keys):
                     bar.update()
                     try:
-                        blob = _checked(row, pack)
+                        blob = checked_blob(row, pack)
                     except DataError as error:
                         damaged.append(str(error))
                     else:
@@ -313,44 +313,11 @@ def _unsound_pages(path: Path) -> list[str]:
 def _damaged_gaps(gaps: Sequence[Gap], answered: set[tuple[str, str]]) -> Iterator[str]:
     for gap in gaps:
         try:
-            _check_gap(gap)
+            check_gap(gap)
         except DataError as error:
             yield str(error)
         if (gap.tool, gap.key) in answered:
             yield f"{gap.tool} {gap.key[:12]}: it has an entry and a gap"
-
-
-def _check_gap(gap: Gap) -> None:
-    _checked_request(f"gap {gap.tool} {gap.key[:12]}", gap)
-
-
-def _checked_request(name: str, found: Row | Gap) -> WebRequest:
-    try:
-        request = WebRequest.from_dict(json.loads(found.request))
-    except (ValueError, RecursionError, DataError) as error:
-        raise DataError(f"{name}: its request is unreadable") from error
-    if request.key != found.key or request.tool != found.tool:
-        raise DataError(f"{name}: its request does not have this key")
-    return request
-
-
-def _checked(row: Row, store: Store) -> Blob | None:
-    """Returns the blob an entry names, after every check of the entry; raises `DataError`, naming the entry."""
-    request = _checked_request(f"{row.tool} {row.key[:12]}", row)
-    name = f"{row.tool} {request.text[:60]!r} ({row.key[:12]})"
-    if sha256(row.response) != row.digest:
-        raise DataError(f"{name}: its response does not have the recorded digest")
-    try:
-        response = json.loads(row.response)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{name}: its response is unreadable") from error
-    digest = response.get("blob") if isinstance(response, dict) else 0
-    if digest is not None and not isinstance(digest, str):
-        raise DataError(f"{name}: its response is unreadable")
-    try:
-        return None if digest is None else store.blob(digest)
-    except DataError as error:
-        raise DataError(f"{name}: its blob {digest[:12]} is missing or damaged") from error
 
 
 def _batches(store: Store, entries: Sequence[Entry]) -> Iterator[tuple[list[Row], list[Blob]]]:
@@ -359,7 +326,7 @@ def _batches(store: Store, entries: Sequence[Entry]) -> Iterator[tuple[list[Row]
     blobs: dict[str, Blob] = {}
     size = 0
     for row in store.rows([entry[:2] for entry in entries]):
-        blob = _checked(row, store)
+        blob = checked_blob(row, store)
         rows.append(row)
         size += len(row.response)
         if blob is not None and blob.digest not in blobs:

@@ -14,7 +14,7 @@ from typing import Any
 
 from wildenv.errors import ToolError, Unavailable
 from wildenv.secrets import Secret
-from wildenv.web.net.fields import address, mapping, text, unexpected
+from wildenv.web.net.fields import address, count, error_status, mapping, text, unexpected
 from wildenv.web.net.guard import Guard, Refused
 from wildenv.web.net.manners import Rules
 from wildenv.web.net.service import Reply, Service
@@ -116,8 +116,8 @@ class JinaPages:
         return place.url
 
     def _count(self, usage: Any) -> None:
-        tokens = usage.get("tokens") if isinstance(usage, dict) else None
-        if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens > 0:
+        tokens = count(usage.get("tokens")) if isinstance(usage, dict) else None
+        if tokens:
             self.spending.add(credits=tokens, cost=tokens * self._price / 1_000_000)
 
 
@@ -146,5 +146,4 @@ def _links(links: Any, base: str) -> Iterator[Link]:
 
 
 def _status_of(body: Any) -> int | None:
-    code = body.get("code") if isinstance(body, dict) else None
-    return code if isinstance(code, int) and not isinstance(code, bool) and code >= 400 else None
+    return error_status(body, "code")

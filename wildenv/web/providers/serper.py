@@ -12,7 +12,7 @@ from typing import Any
 
 from wildenv.errors import ConfigError
 from wildenv.secrets import Secret
-from wildenv.web.net.fields import address, mapping, query_text, rows, text, unexpected
+from wildenv.web.net.fields import address, count, error_status, mapping, query_text, rows, text, unexpected
 from wildenv.web.net.manners import Rules
 from wildenv.web.net.service import Reply, Service
 from wildenv.web.net.spending import Quota, Spending, checked_price
@@ -141,13 +141,12 @@ class SerperProvider:
 
 
 def _status_of(body: Any) -> int | None:
-    status = body.get("statusCode") if isinstance(body, dict) else None
-    return status if isinstance(status, int) and not isinstance(status, bool) and status >= 400 else None
+    return error_status(body, "statusCode")
 
 
 def _credits(reply: Any) -> int:
-    credits = reply.get("credits")
-    return credits if isinstance(credits, int) and not isinstance(credits, bool) and credits >= 0 else 1
+    credits = count(reply.get("credits"))
+    return 1 if credits is None else credits
 
 
 def _published(row: Any) -> str | None:
