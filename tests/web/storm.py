@@ -13,7 +13,6 @@ import logging
 import os
 import random
 import re
-import resource
 import subprocess
 import sys
 import threading
@@ -233,12 +232,18 @@ def play(storm: Storm) -> Toll:
         web=report,
         judged=referee.judged,
         wall_s=round(wall_s, 1),
-        peak_mb=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        peak_mb=_peak_mb(),
         files=(files, _files()),
         most_files=most["files"],
         threads=[thread.name for thread in threading.enumerate() if thread is not threading.main_thread()],
         most_threads=most["threads"],
     )
+
+
+def _peak_mb() -> float:
+    """Returns the most memory this process has had; `getrusage` would begin with that of the process that started it."""
+    (line,) = (line for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines() if line.startswith("VmHWM:"))
+    return round(int(line.split()[1]) / 1024, 1)
 
 
 def _roll(storm: Storm, referee: Referee) -> tuple[RolloutSummary, dict[str, Any]]:
