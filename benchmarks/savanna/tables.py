@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from benchmarks.intervals import paired
@@ -69,25 +70,24 @@ def extras_line(scores: Scores) -> str:
 def comparison_table(scores: Mapping[str, Scores], baseline: str, title: str) -> Table:
     """Returns agents side by side, with the paired difference to one of them.
 
-    Columns: episodes with a search score, and without one; search score; mean paired difference over the tasks that both have
+    Columns: episodes with a search score, of all; search score; mean paired difference over the tasks that both have
     scored, and how many these are; share of episodes answered; share of turns that could be read as a call; tool
     calls an episode; share of references that show the target and nothing else.
     """
-    table = Table(title=title)
+    # Fits a terminal of 80 columns.
+    table = Table(title=title, box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("agent", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    table.add_column("un-\nscored", justify="right", no_wrap=True)
+    table.add_column("scored", justify="right", no_wrap=True)
     table.add_column("search score, %\n[95 % interval]", justify="right", no_wrap=True)
-    table.add_column(f"minus\n{baseline}\n(pairs)", justify="right")
-    for name in ("answer", "read-\nable", "calls", "clean"):
+    table.add_column(f"minus\n{baseline}\n(pairs)", justify="right", overflow="fold")
+    for name in ("ans-\nwer", "read-\nable", "calls", "clean"):
         table.add_column(name, justify="right", no_wrap=True)
     for agent, found in scores.items():
         difference = paired(found.passed, scores[baseline].passed) if agent != baseline else None
         n = found.search.n if found.search else 0
         table.add_row(
             agent,
-            str(n),
-            str(found.episodes - n),
+            f"{n}/{found.episodes}",
             found.search.percent() if found.search else "nothing was scored",
             f"{100 * difference.mean:+.1f} ({difference.n})" if difference else "",
             f"{found.answered:.0%}",

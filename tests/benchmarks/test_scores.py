@@ -120,9 +120,9 @@ def test_tables_show_the_numbers() -> None:
     assert "wrong version" in text
     assert "unscored: judge" in text
     assert "κ = 1" in text
-    compared = [[cell.strip() for cell in line.split("│")] for line in text.splitlines() if line.startswith(("│ x", "│ y"))]
-    assert [line[2:4] for line in compared] == [["1", "1"], ["2", "0"]], "how many are scored, and how many are not"
-    assert compared[1][5] == "+100.0 (1)"
+    compared = [line.split() for line in text.splitlines() if line.startswith((" x ", " y "))]
+    assert [line[1] for line in compared] == ["1/2", "2/2"], "how many are scored, and of how many"
+    assert "+100.0 (1)" in text
 
 
 def test_a_component_counts_by_itself_and_says_what_is_unscored() -> None:
