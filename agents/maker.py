@@ -8,7 +8,7 @@ import hydra
 from hydra.errors import InstantiationException
 
 from agents.runs import Config
-from wildenv.errors import ConfigError
+from wildenv.errors import ConfigError, told
 from wildenv.policy import Policy
 
 
@@ -28,9 +28,7 @@ def make_policy(agent: Config) -> Callable[[], Policy]:
         try:
             return maker()
         except Exception as error:
-            raise ConfigError(
-                f"agent._target_={agent.get('_target_')} cannot be made: {type(error).__name__}: {error}"
-            ) from error
+            raise ConfigError(f"agent._target_={agent.get('_target_')} cannot be made: {told(error)}") from error
 
     try:
         maker: Callable[[], Policy] = hydra.utils.instantiate({**arguments, "_partial_": True}, _convert_="all")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wildenv.construct import is_number
 from wildenv.errors import ConfigError
 
 
@@ -22,7 +23,7 @@ def whole(name: str, value: Any, least: int = 1, none: str | None = None) -> Non
     """
     if value is None and none is not None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if not is_number(value, whole=True) or value < least:
         raise ConfigError(f"{name}={value!r} must be a whole number of at least {least}{_null(none)}")
 
 
@@ -43,7 +44,7 @@ def share(name: str, value: Any, none: str | None = None) -> None:
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number(value) and math.isfinite(value)
 
 
 def _null(none: str | None) -> str:

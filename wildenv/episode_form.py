@@ -10,22 +10,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from wildenv.construct import is_number
 from wildenv.errors import DataError
 from wildenv.web.request import canonical_json
 
 Kind = tuple[str, Callable[[Any], bool]]
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_finite(value: Any) -> bool:
-    return _is_number(value) and math.isfinite(value)
+    return is_number(value) and math.isfinite(value)
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return is_number(value, whole=True)
 
 
 def _is_text(value: Any) -> bool:
@@ -48,7 +45,7 @@ _TEXT: Kind = ("a text", _is_text)
 _TEXT_OR_NONE: Kind = ("a text or null", _or_none(_is_text))
 _FLAG: Kind = ("true or false", lambda value: isinstance(value, bool))
 _WHOLE: Kind = ("a whole number", _is_whole)
-_NUMBER: Kind = ("a number", _is_number)
+_NUMBER: Kind = ("a number", is_number)
 _SCORE: Kind = ("a finite number or null", _or_none(_is_finite))
 _OBJECT: Kind = ("an object", _is_object)
 _OBJECT_OR_NONE: Kind = ("an object or null", _or_none(_is_object))
@@ -119,12 +116,16 @@ def check_rows(field: str, rows: Sequence[Mapping[str, Any]]) -> None:
     Raises:
         DataError: Naming the first value that an episode could not hold.
     """
-    for number, row in enumerate(rows):
-        _check(row, _ROWS[field], f"{field}[{number}].")
+    _check_fields(field, rows)
     try:
         canonical_json(list(rows))
     except (TypeError, ValueError) as error:
         raise DataError(f"{field} are made of JSON values: {error}") from error
+
+
+def _check_fields(field: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    for number, row in enumerate(rows):
+        _check(row, _ROWS[field], f"{field}[{number}].")
 
 
 def check_form(row: Mapping[str, Any]) -> None:
@@ -141,7 +142,7 @@ def check_form(row: Mapping[str, Any]) -> None:
         raise DataError("episode whose task has no id")
     _check(row["task"], {name: kind for name, kind in _TASK.items() if name in row["task"]}, "task.")
     for name in _ROWS:
-        check_rows(name, row[name])
+        _check_fields(name, row[name])
     for number, verdict in enumerate(row["verdicts"]):
         # The first version had no parts, and few judges have a ground truth.
         _check(verdict, {"parts": _SCORES} if "parts" in verdict else {}, f"verdicts[{number}].")

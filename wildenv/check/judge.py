@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from wildenv.aio import run_sync
 from wildenv.check.rule import is_json, require
+from wildenv.errors import told
 from wildenv.images import ImageStore
 from wildenv.judges.base import Judge, Reference, Submission, Verdict
 from wildenv.task import Task
@@ -47,7 +48,7 @@ def _verdict(judge: Judge, task: Task, submission: Submission, what: str) -> Ver
     except Exception as error:
         raise AssertionError(
             f"given {what}, the judge must return a verdict, an unscored one (value None) if it cannot decide; it raised "
-            f"{type(error).__name__}: {error}"
+            f"{told(error)}"
         ) from error
     require(isinstance(verdict, Verdict), f"given {what}, the judge must return a Verdict, not {type(verdict).__name__}")
     require(verdict.judge == judge.id, f"Verdict.judge is {verdict.judge!r} and judge.id {judge.id!r}; they must be the same")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from wildenv.check.rule import require
-from wildenv.errors import ProviderError, ToolError
+from wildenv.errors import ProviderError, ToolError, told
 from wildenv.web.providers.base import Provider
 from wildenv.web.results import ImageHit, Page, TextHit
 
@@ -83,7 +83,7 @@ def _says_what_is_missing(provider: Provider) -> None:
         except Exception as error:
             raise AssertionError(
                 f"{name} of an address that does not exist must raise ToolError, or ProviderError if the service failed; it "
-                f"raised {type(error).__name__}: {error}"
+                f"raised {told(error)}"
             ) from error
         raise AssertionError(f"{name} of an address that does not exist must raise ToolError; it returned something")
 

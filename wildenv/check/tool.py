@@ -11,7 +11,7 @@ from wildenv.budget import Budget, Limits
 from wildenv.check.probe import SITE, TASK, ProbeProvider
 from wildenv.check.rule import is_json, require
 from wildenv.disarm import disarm
-from wildenv.errors import InfrastructureError, ToolError
+from wildenv.errors import InfrastructureError, ToolError, told
 from wildenv.images import Gallery, ImageStore, PixelPolicy, decode
 from wildenv.messages import ANSWER
 from wildenv.tools.base import Tool, ToolContext, ToolResult
@@ -106,8 +106,7 @@ def _refuses_nonsense(tool: Tool) -> None:
             continue
         except Exception as error:
             raise AssertionError(
-                f"given {what}, the tool must raise ToolError, which the agent can read; it raised "
-                f"{type(error).__name__}: {error}"
+                f"given {what}, the tool must raise ToolError, which the agent can read; it raised {told(error)}"
             ) from error
         raise AssertionError(f"given {what}, the tool must raise ToolError; it went on. wildenv.tools.base.Arguments helps")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from wildenv.budget import Limits
 from wildenv.construct import day_of
-from wildenv.errors import ConfigError, DataError, InfrastructureError, ToolError, WildenvError
+from wildenv.errors import ConfigError, DataError, InfrastructureError, ToolError, WildenvError, told
 from wildenv.files import read_text
 from wildenv.progress import progress_bar
 from wildenv.strict_json import loads
@@ -191,7 +191,7 @@ def _count(warmed: Warmed, request: Wanted, future: Future[bool]) -> None:
         else:
             warmed.refused += 1
     except Exception as error:  # noqa: BLE001 - whatever one request runs into, the others are asked
-        reason = str(error) if isinstance(error, WildenvError) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, WildenvError) else told(error)
         warmed.failed.append(Failed(request.line, request.tool, request.text, reason))
 
 

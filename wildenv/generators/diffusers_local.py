@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 from PIL import Image
 
-from wildenv.errors import ConfigError, GeneratorError
+from wildenv.errors import ConfigError, GeneratorError, told
 from wildenv.generators.remote import require_room
 
 
@@ -102,7 +102,7 @@ class DiffusersGenerator:
             try:
                 output = self._loaded(**given)
             except Exception as error:
-                raise GeneratorError(f"generator {self.id} failed: {type(error).__name__}: {error}") from error
+                raise GeneratorError(f"generator {self.id} failed: {told(error)}") from error
         if any(getattr(output, "nsfw_content_detected", None) or []):
             raise GeneratorError(f"generator {self.id} refused: its safety checker blackened the picture")
         images = getattr(output, "images", None)

@@ -155,25 +155,15 @@ class WebClient:
             CacheMiss: In ``replay``, if the request is not recorded.
             ProviderError: If the provider failed.
         """
-        request = self._search_request("text_search", query, k, cutoff)
-        limit = request.params["limit"]
-
-        def ask() -> Answer:
-            return self._hits(self._asked.search.text_search(request.text, limit, cutoff), limit)
-
-        answer, cached = self._recorder.resolve(request, ask)
-        return self._found(TextHit.from_dict, answer, k, cutoff, cached)
+        return self._search(
+            "text_search", TextHit.from_dict, lambda *asked: self._asked.search.text_search(*asked), query, k, cutoff
+        )
 
     def image_search(self, query: str, k: int, cutoff: date | None) -> Found[ImageHit]:
         """Searches pictures; arguments and errors as in `text_search`. The pictures themselves are not fetched."""
-        request = self._search_request("image_search", query, k, cutoff)
-        limit = request.params["limit"]
-
-        def ask() -> Answer:
-            return self._hits(self._asked.search.image_search(request.text, limit, cutoff), limit)
-
-        answer, cached = self._recorder.resolve(request, ask)
-        return self._found(ImageHit.from_dict, answer, k, cutoff, cached)
+        return self._search(
+            "image_search", ImageHit.from_dict, lambda *asked: self._asked.search.image_search(*asked), query, k, cutoff
+        )
 
     def news_search(self, query: str, k: int, day: date) -> Found[NewsHit]:
         """Searches the news of one day, which is also the cutoff; arguments and errors as in `text_search`.
@@ -181,17 +171,14 @@ class WebClient:
         Raises:
             ConfigError: If the provider has no news.
         """
-        request = self._search_request("news_search", query, k, day)
-        limit = request.params["limit"]
 
-        def ask() -> Answer:
+        def ask(words: str, limit: int, cutoff: date | None) -> Sequence[NewsHit]:
             search = self._asked.search
             if not isinstance(search, NewsProvider):
                 raise ConfigError(f"web.search={search.name} has no news search; set web.search to a provider that has")
-            return self._hits(search.news_search(request.text, limit, day), limit)
+            return search.news_search(words, limit, day)
 
-        answer, cached = self._recorder.resolve(request, ask)
-        return self._found(NewsHit.from_dict, answer, k, day, cached)
+        return self._search("news_search", NewsHit.from_dict, ask, query, k, day)
 
     def fetch_page(self, url: str, cutoff: date | None) -> Fetched:
         """Fetches a page.
@@ -288,17 +275,24 @@ class WebClient:
             raise ConfigError("web.mode=replay never asks a provider; set web.mode=record to fill gaps")
         return self._parts
 
-    def _search_request(self, tool: str, query: str, k: int, cutoff: date | None) -> WebRequest:
+    def _search(
+        self,
+        tool: str,
+        read: Callable[[Mapping[str, Any]], Result],
+        ask: Callable[[str, int, date | None], Sequence[Result]],
+        query: str,
+        k: int,
+        cutoff: date | None,
+    ) -> Found[Result]:
         if k < 1:
             raise ToolError(f"k={k} must be at least 1")
         limit = k * self.overfetch
         request = self._request(tool, {"query": _given(query, "query"), "limit": limit}, cutoff)
-        if self.mode != "replay" or self._recorder.holds(request):
-            return request
         # A search that asked for another number of hits answers as well, if it asked for as many as are wanted.
-        others = (*range(limit + 1, _MOST_HITS + 1), *range(limit - 1, k - 1, -1))
-        found = (other for other in map(partial(_with_limit, request), others) if self._recorder.holds(other))
-        return next(found, request)
+        limits = (*range(limit + 1, _MOST_HITS + 1), *range(limit - 1, k - 1, -1))
+        others = map(partial(_with_limit, request), limits)
+        answer, cached = self._recorder.resolve(request, lambda: self._hits(ask(request.text, limit, cutoff), limit), others)
+        return self._found(read, answer, k, cutoff, cached)
 
     def _request(self, tool: str, params: dict[str, Any], cutoff: date | None) -> WebRequest:
         provider, version, extractor = self._source(tool)

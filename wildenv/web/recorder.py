@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -100,10 +100,6 @@ class Recorder:
         remembered = known if known is not None and self.mode == "replay" else OVERFETCH
         return remembered if wanted is None else wanted
 
-    def holds(self, request: WebRequest) -> bool:
-        """Says whether the store answers a request."""
-        return self.kept.get(request.tool, request.key) is not None
-
     @property
     def usage(self) -> dict[str, Usage]:
         """A copy of the counters by tool."""
@@ -124,12 +120,13 @@ class Recorder:
             usage.hits += hits
             usage.misses += misses
 
-    def resolve(self, request: WebRequest, ask: Callable[[], Answer]) -> tuple[Answer, bool]:
+    def resolve(self, request: WebRequest, ask: Callable[[], Answer], others: Iterable[WebRequest] = ()) -> tuple[Answer, bool]:
         """Answers a request.
 
         Args:
             request: What is asked.
             ask: Asks the provider; raises `ToolError` for a thing that does not exist.
+            others: Requests whose record ``replay`` takes, the first there is, where this one has none; not looked at before.
 
         Returns:
             The answer, and whether the provider was not asked for this call.
@@ -143,6 +140,8 @@ class Recorder:
         key = request.key
         with self.watched(request.tool):
             answer = self._stored(request, key)
+            if answer is None and self.mode == "replay":
+                answer = next(filter(None, (self._stored(other, other.key) for other in others)), None)
             cached = answer is not None
             if answer is None:
                 if self.mode == "replay":

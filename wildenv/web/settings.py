@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from wildenv.construct import checked, construct
-from wildenv.errors import ConfigError, WildenvError
+from wildenv.errors import ConfigError, WildenvError, told
 from wildenv.secrets import secret_from_env
 from wildenv.web.client import WebClient
 from wildenv.web.extract.workers import Extractor
@@ -207,7 +207,7 @@ def _own(path: str, part: str, given: Mapping[str, Any], known: Sequence[str]) -
     except WildenvError:
         raise
     except Exception as error:
-        raise ConfigError(f"web.{part}={path} cannot be made: {type(error).__name__}: {error}") from error
+        raise ConfigError(f"web.{part}={path} cannot be made: {told(error)}") from error
     lacks = [f"{name}()" for name in _METHODS[part] if not callable(getattr(made, name, None))]
     lacks += [name for name in ("name", "version") if not isinstance(getattr(made, name, None), str)]
     lacks += [] if isinstance(getattr(made, "local", None), bool) else ["local"]
