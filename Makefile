@@ -11,7 +11,7 @@ help:  ## show this list
 
 $(READY): pyproject.toml
 	test -x $(PYTHON) || python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[web,chat,bench,inspect,serving,train,smollm2,dev]'
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[web,chat,bench,inspect,serving,train,ray,openenv,smollm2,dev]'
 	touch $(READY)
 
 sft: $(READY)  ## set up, train the embedded default by SFT, and show what the training changed

@@ -39,7 +39,7 @@ def training_arguments(config: Config, folder: Path) -> SFTConfig:
         )
     on_cpu = config["deepspeed"]["config"] is not None and os.environ.get("DS_ACCELERATOR") == "cpu"
     if on_cpu:
-        _join_on_cpu()
+        join_on_cpu()
     return SFTConfig(
         accelerator_config={"use_configured_state": on_cpu},
         output_dir=str(folder / CHECKPOINTS),
@@ -81,7 +81,7 @@ def training_arguments(config: Config, folder: Path) -> SFTConfig:
     )
 
 
-def _join_on_cpu() -> None:
+def join_on_cpu() -> None:
     """Joins the other ranks for DeepSpeed without a GPU; accelerate 1.15 names no backend there and would count one rank."""
     AcceleratorState._reset_state(reset_partial_state=True)
     os.environ["ACCELERATE_USE_DEEPSPEED"] = "true"
