@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium
 
@@ -21,7 +21,7 @@ from wildenv.episode import INFRASTRUCTURE, EndReason, Episode
 from wildenv.episode_form import check_rows
 from wildenv.errors import ConfigError, InfrastructureError, MessageError, ToolError, UsageError, told
 from wildenv.images import Gallery, ImageStore, PixelPolicy
-from wildenv.judges.base import Reference, Submission, Verdict
+from wildenv.judges.base import Submission
 from wildenv.messages import (
     ANSWER,
     Answer,
@@ -39,6 +39,7 @@ from wildenv.messages import (
 )
 from wildenv.policy import Observation
 from wildenv.rewards.base import Reward, RewardReport, checked_report
+from wildenv.scoring import UNASKED, ask, submission_of, unscored, write_report
 from wildenv.secrets import scrub, scrubbed
 from wildenv.spaces import Pictures, Unicode
 from wildenv.task import Task, TaskSource
@@ -127,6 +128,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         self.action_space = Unicode()
         self._episode: Episode | None = None
         self._task: Task | None = None
+        self._submission: Submission | None = None
         self._scoring = False
 
     def tools_schema(self) -> list[Schema]:
@@ -148,6 +150,16 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
     def scoring(self) -> bool:
         """Whether the agent has had its last turn and the episode is being scored, or has been. May be read from any thread."""
         return self._scoring
+
+    @property
+    def submission(self) -> Submission | None:
+        """What the episode answered, for whoever scores it; None without an answer."""
+        return self._submission
+
+    @property
+    def ended(self) -> bool:
+        """Whether there was an episode and it has ended."""
+        return self._episode is not None and self._ended
 
     @property
     def task_prompt(self) -> str:
@@ -181,6 +193,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         self._gallery = Gallery(self.store, self.pixels)
         self._budget = Budget(self.limits, self.pixels)
         self._ended = self._scoring = False
+        self._submission = None
         opening = f"{task.prompt}\nToday is {task.issued.isoformat()}."
         messages: list[Message] = [
             {"role": "system", "content": [text_block(system_prompt)]},
@@ -249,11 +262,38 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         Raises:
             UsageError: If there is no running episode, or the reason is not one of `wildenv.episode.INFRASTRUCTURE`.
         """
-        if self._episode is None or self._ended:
-            raise UsageError("there is no running episode to fail")
+        self._check_running()
         if reason not in INFRASTRUCTURE:
             raise UsageError(f"fail({reason!r}): the reason must be one of {', '.join(sorted(INFRASTRUCTURE))}")
         return self._end(reason, [], failure=failure)
+
+    def stop(self, reason: Literal["turns", "context"]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Ends the episode because the agent has used up what whoever runs it allows: a context counted in a model's own tokens,
+        or a turn without a call where that ends the chat.
+
+        Raises:
+            UsageError: If there is no running episode.
+        """
+        self._check_running()
+        return self._end(reason, [])
+
+    def settle(self, report: RewardReport) -> None:
+        """Scores an ended episode of an environment without a reward, by a reward that was asked elsewhere.
+
+        Raises:
+            UsageError: If it has not ended, has failed, or the environment scores for itself.
+            DataError: If an episode cannot hold the report.
+        """
+        if not self.ended or self.reward is not None or self.episode.failure is not None:
+            raise UsageError("settle(report): the episode must have ended, not failed, and the environment have no reward")
+        write_report(self.episode, checked_report(report))
+        failure = unscored(report, report)
+        if failure is not None:
+            self.episode.end_reason, self.episode.failure = "judge", scrub(failure)
+
+    def _check_running(self) -> None:
+        if self._episode is None or self._ended:
+            raise UsageError("there is no running episode to end")
 
     def render(self) -> str | None:
         """Returns the chat as text in mode ``"ansi"``."""
@@ -351,28 +391,18 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         self.episode.usage = self._budget.usage()
 
     def _judge(self, answer: Answer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        assert self._task is not None
-        references = []
-        for image_id in answer.references:
-            root, box = self._gallery.lineage(image_id)
-            references.append(Reference(image_id, self._gallery.record(image_id).source, root.source, root.url, box))
+        self._submission = submission_of(answer, self._gallery, self.store, self._budget.usage())
         self.episode.answer = {"prompt": scrub(answer.prompt), "references": list(answer.references)}
-        report = self._score(Submission(answer.prompt, tuple(references), self.store, self._budget.usage()))
-        if report.valid or self.reward is None:
-            return self._end("answered", [], report=report)
-        # Reasons stay in the verdicts: they may name what the agent must not learn.
-        unscored = sorted({verdict.judge for verdict in report.verdicts if verdict.unscored}) or [type(self.reward).__name__]
-        return self._end("judge", [], failure=f"no verdict from {', '.join(unscored)}; see the episode's verdicts", report=report)
+        report = self._score(self._submission)
+        failure = None if self.reward is None else unscored(report, self.reward)
+        return self._end("answered" if failure is None else "judge", [], failure=failure, report=report)
 
     def _score(self, submission: Submission | None) -> RewardReport:
         self._scoring = True
         if self.reward is None:
-            return RewardReport(0.0, False, {})
+            return UNASKED
         assert self._task is not None
-        try:
-            return checked_report(run_sync(self.reward.score(self._task, submission)))
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a reward's failure is not the agent's doing
-            return RewardReport(0.0, False, {}, (Verdict(type(self.reward).__name__, None, f"unscored: {told(error)}"),))
+        return run_sync(ask(self.reward, self._task, submission))
 
     def _end(
         self, reason: EndReason, replies: list[Message], failure: str | None = None, report: RewardReport | None = None
@@ -380,12 +410,9 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         self._ended = True
         episode = self.episode
         if report is None:
-            report = RewardReport(0.0, False, {}) if reason in INFRASTRUCTURE else self._score(None)
+            report = UNASKED if reason in INFRASTRUCTURE else self._score(None)
         episode.end_reason, episode.failure = reason, None if failure is None else scrub(failure)
-        episode.verdicts = [scrubbed(verdict.to_dict()) for verdict in report.verdicts]
-        episode.rewards = dict(report.components)
-        episode.drawn = None if report.drawn is None else report.drawn.to_dict()
-        episode.reward, episode.reward_valid = report.value, report.valid
+        write_report(episode, report)
         episode.usage = self._budget.usage()
         answered = episode.answer is not None
         return self._observe(observation_text(replies), replies), report.value, answered, not answered, self._info()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from wildenv.episode_form import check_rows
@@ -23,6 +24,7 @@ class RewardReport:
         components: By name; None is unscored.
         verdicts: What it rests on.
         drawn: The picture that was made to score it, if one was.
+        earned: What each component counts in `value`, where that is known by component; None is unscored.
     """
 
     value: float
@@ -30,6 +32,7 @@ class RewardReport:
     components: Mapping[str, float | None]
     verdicts: tuple[Verdict, ...] = ()
     drawn: Drawn | None = None
+    earned: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         numbers = [self.value, *(value for value in self.components.values() if value is not None)]

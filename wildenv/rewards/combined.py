@@ -100,14 +100,17 @@ class CombinedReward:
             earned[component.name] = score.value if score.earned is None else score.earned
             values |= {name: score.parts.get(name) for name in component.parts}
         verdicts = (*given, *(verdict for score in scores for verdict in score.verdicts))
-        total = self._total(earned) if submission.references else 0.0
-        return RewardReport(total or 0.0, total is not None, values, verdicts, submission.drawn)
+        if not submission.references:
+            earned = dict.fromkeys(earned, 0.0)
+        total = self._total(earned)
+        return RewardReport(total or 0.0, total is not None, values, verdicts, submission.drawn, earned)
 
     def _unanswered(self) -> RewardReport:
         values = {
             name: None if component.bonus else 0.0 for component in self.components for name in (component.name, *component.parts)
         }
-        return RewardReport(0.0, True, values, (_unjudged("reward", "no answer"),))
+        earned = {component.name: 0.0 for component in self.components}
+        return RewardReport(0.0, True, values, (_unjudged("reward", "no answer"),), earned=earned)
 
     def _total(self, earned: Mapping[str, float | None]) -> float | None:
         """Returns the weighted sum, or None if something that carries weight is unscored."""
