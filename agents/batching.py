@@ -13,10 +13,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 import torch
-from transformers import LogitsProcessor, LogitsProcessorList
+from transformers import LogitsProcessorList
 
 from agents.checkpoint import Loaded
 from agents.encode import Encoded
+from agents.sampling import Sampler
 from wildenv.errors import ConfigError
 
 
@@ -131,7 +132,7 @@ class BatchedGenerator:
         width = inputs["input_ids"].shape[1]
         processors = LogitsProcessorList()
         if self.temperature > 0:
-            processors.append(_Draw([request.seed for request in batch], self.temperature))
+            processors.append(Sampler([request.seed for request in batch], self.temperature))
         out = model.generate(
             **{name: tensor.to(model.device) for name, tensor in inputs.items()},
             do_sample=False,
@@ -174,16 +175,3 @@ def pad_left(prompts: list[Encoded], pad: int) -> dict[str, torch.Tensor]:
         inputs["pixel_values"] = torch.cat(pixels)
         inputs["image_grid_thw"] = torch.cat(grids)
     return inputs
-
-
-class _Draw(LogitsProcessor):
-    """Sampling with one generator a row: the largest of logit / temperature + Gumbel noise is a draw from the softmax."""
-
-    def __init__(self, seeds: list[int], temperature: float) -> None:
-        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        self.temperature = temperature
-
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        uniform = torch.stack([torch.rand(scores.shape[1], generator=generator) for generator in self.generators])
-        noise = -torch.log(-torch.log(uniform.clamp_min(torch.finfo(torch.float32).tiny)))
-        return scores.float() / self.temperature + noise.to(scores.device)

@@ -22,6 +22,7 @@ from transformers import (
     AutoModelForImageTextToText,
     AutoProcessor,
     AutoTokenizer,
+    PretrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     ProcessorMixin,
@@ -34,6 +35,10 @@ from wildenv.images import PixelPolicy
 
 _ROOT = Path(__file__).resolve().parents[1]
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class Unopened(ConfigError):
+    """transformers cannot open a model: it cannot be reached, or its files are no model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,85 @@ class Loaded:
     encoder: TrajectoryEncoder
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A checkpoint without its weights.
+
+    Attributes:
+        where: The folder, or the hub id.
+        config: Its ``config.json``.
+        tokenizer: The processor's tokenizer.
+        processor: None for a text-only model.
+        encoder: Encodes canonical chats for this model.
+    """
+
+    where: str
+    config: PretrainedConfig
+    tokenizer: PreTrainedTokenizerBase
+    processor: ProcessorMixin | None
+    encoder: TrajectoryEncoder
+
+
+def describe(
+    path: str | Path,
+    *,
+    pixels: PixelPolicy | None = None,
+    chat_template: str | Path | None = None,
+    gguf_file: str | None = None,
+) -> Described:
+    """Opens all of a checkpoint but its weights.
+
+    Args:
+        path: A folder, a hub id, or ``package:NAME`` for a model that an installed Python package carries.
+        pixels: Replaces the pixel limits of a model that sees.
+        chat_template: A .jinja file (relative to the repository) that replaces the checkpoint's template.
+        gguf_file: Name of a GGUF file in the folder.
+
+    Raises:
+        ConfigError: If there is no such model, or it cannot be used; the message names the setting.
+    """
+    where = _locate(path, gguf_file)
+    source: dict[str, Any] = {} if gguf_file is None else {"gguf_file": gguf_file}
+    template = None if chat_template is None else read_template(chat_template)
+    config = _reach(path, lambda: AutoConfig.from_pretrained(where, **source))
+    processor: ProcessorMixin | None = None
+    if sees(config):
+        processor = _reach(path, lambda: _processor(where))
+        tokenizer = processor.tokenizer
+        if pixels is not None:
+            limit_pixels(processor.image_processor, pixels)
+        if template is not None:
+            processor.chat_template = template
+    else:
+        tokenizer = _reach(path, lambda: AutoTokenizer.from_pretrained(where, **source))
+        if template is not None:
+            tokenizer.chat_template = template
+    tokenizer.padding_side = "left"
+    encoder = TrajectoryEncoder(tokenizer if processor is None else processor)
+    return Described(where, config, tokenizer, processor, encoder)
+
+
+def is_local(path: str | Path) -> bool:
+    """Whether a model is on this machine: a folder, or one that a package carries."""
+    return str(path).startswith("package:") or Path(path).expanduser().is_dir()
+
+
+def looks_like_folder(path: str | Path) -> bool:
+    """Whether a path is spelled as no hub id is."""
+    text = str(path)
+    return Path(text).expanduser().is_absolute() or text.startswith(".") or text.count("/") > 1 or "\\" in text
+
+
+def sees(config: PretrainedConfig) -> bool:
+    """Whether a model takes pictures."""
+    return getattr(config, "vision_config", None) is not None
+
+
+def loader(config: PretrainedConfig) -> Any:
+    """Returns the auto class that makes a model of this config."""
+    return AutoModelForImageTextToText if sees(config) else AutoModelForCausalLM
+
+
 def load(
     path: str | Path,
     dtype: str = "float32",
@@ -66,12 +150,12 @@ def load(
     """Opens a checkpoint.
 
     Args:
-        path: A folder, a hub id, or ``package:NAME`` for a model that an installed Python package carries.
+        path: As in `describe`.
         dtype: ``float32``, ``bfloat16`` or ``float16``.
         device: As torch names it.
-        pixels: Replaces the pixel limits of a model that sees.
-        chat_template: A .jinja file (relative to the repository) that replaces the checkpoint's template.
-        gguf_file: Name of a GGUF file in the folder.
+        pixels: As in `describe`.
+        chat_template: As in `describe`.
+        gguf_file: As in `describe`.
         model_kwargs: Further arguments of ``from_pretrained``, such as ``attn_implementation``.
 
     Raises:
@@ -79,33 +163,18 @@ def load(
     """
     if dtype not in _DTYPES:
         raise ConfigError(f"model.dtype={dtype!r} is none of {', '.join(_DTYPES)}")
-    where = _locate(path, gguf_file)
-    source: dict[str, Any] = {} if gguf_file is None else {"gguf_file": gguf_file}
-    template = None if chat_template is None else read_template(chat_template)
-    config = _reach(path, lambda: AutoConfig.from_pretrained(where, **source))
-    sees = getattr(config, "vision_config", None) is not None
-    loader = AutoModelForImageTextToText if sees else AutoModelForCausalLM
-    arguments = {**source, **(model_kwargs or {})}
-    model = _reach(path, lambda: loader.from_pretrained(where, config=config, dtype=_DTYPES[dtype], **arguments))
+    found = describe(path, pixels=pixels, chat_template=chat_template, gguf_file=gguf_file)
+    arguments = {**({} if gguf_file is None else {"gguf_file": gguf_file}), **(model_kwargs or {})}
+    model = _reach(
+        path,
+        lambda: loader(found.config).from_pretrained(found.where, config=found.config, dtype=_DTYPES[dtype], **arguments),
+    )
     if gguf_file is not None:
         _forget_quantization(model)
-    processor: ProcessorMixin | None = None
-    if sees:
-        processor = _reach(path, lambda: _processor(where))
-        tokenizer = processor.tokenizer
-        if pixels is not None:
-            limit_pixels(processor.image_processor, pixels)
-        if template is not None:
-            processor.chat_template = template
-    else:
-        tokenizer = _reach(path, lambda: AutoTokenizer.from_pretrained(where, **source))
-        if template is not None:
-            tokenizer.chat_template = template
-    tokenizer.padding_side = "left"
-    encoder = TrajectoryEncoder(tokenizer if processor is None else processor)
+    tokenizer = found.tokenizer
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-    return Loaded(model.to(device).eval(), tokenizer, processor, encoder)
+    return Loaded(model.to(device).eval(), tokenizer, found.processor, found.encoder)
 
 
 def from_config(config: Mapping[str, Any], device: str = "cpu") -> Loaded:
@@ -203,8 +272,7 @@ def _locate(path: str | Path, gguf_file: str | None) -> str:
             )
         return str(next(iter(found.submodule_search_locations)))
     folder = Path(text).expanduser()
-    looks_local = folder.is_absolute() or text.startswith(".") or text.count("/") > 1 or "\\" in text
-    if looks_local and not folder.is_dir():
+    if looks_like_folder(path) and not folder.is_dir():
         raise ConfigError(f"model.path={text} is not a folder; set model.path to a checkpoint, or use model=nano")
     wanted = gguf_file or "config.json"
     if folder.is_dir() and not (folder / wanted).exists():
@@ -217,7 +285,7 @@ def _reach(path: str | Path, open_: Any) -> Any:
         return open_()
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ConfigError(
+        raise Unopened(
             f"the model {str(path)!r} cannot be opened ({reason}); set model.path to a checkpoint folder or to a hub id that "
             "can be reached from here, or use model=nano, which needs no download"
         ) from error

@@ -150,6 +150,30 @@ class TrajectoryEncoder:
         digests = [b["digest"] for m in messages for b in m["content"] if b["type"] == "image"] if self.vision else []
         return self._fill(ids, classes, [self._patches(digest, store) for digest in digests])
 
+    def encode_next(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], store: ImageStore) -> Encoded:
+        """Encodes what follows the last assistant turn, with the opening of the next one.
+
+        For a caller that keeps the ids a model has sampled: after them, up to and with their end-of-turn token, come these. It is the
+        last piece of what `encode` gives with a generation prompt; without an assistant turn it is all of it.
+
+        Args:
+            messages: The chat; its last message is not the assistant's.
+            tools: As in `encode`.
+            store: Where the pictures are.
+
+        Raises:
+            ConfigError: As `encode`.
+        """
+        chat = [self._plain(message) for message in messages]
+        last = max((number for number, message in enumerate(chat) if message["role"] == "assistant"), default=-1)
+        whole = self._render(chat, list(tools), True)
+        done = self._render(chat[: last + 1], list(tools), False).rstrip() if last >= 0 else ""
+        if not whole.startswith(done):
+            raise _rewritten(last)
+        ids = self._tokenise(whole[len(done) :])["input_ids"]
+        digests = [b["digest"] for m in messages[last + 1 :] for b in m["content"] if b["type"] == "image"] if self.vision else []
+        return self._fill(ids, [int(TokenClass.CONTEXT)] * len(ids), [self._patches(digest, store) for digest in digests])
+
     def decode(self, ids: Sequence[int]) -> str:
         """Returns generated ids as text, control tokens included except for the end of turn."""
         kept = [i for i in ids if i != self.tokenizer.eos_token_id]
@@ -212,10 +236,7 @@ class TrajectoryEncoder:
             before = self._render(chat[:number], tools, True)
             after = self._render(chat[: number + 1], tools, False).rstrip()
             if not (whole.startswith(after) and after.startswith(before)):
-                raise ConfigError(
-                    f"the chat template renders turn {number} differently once later turns follow, so that a prompt would "
-                    "not be a prefix of its trajectory; set model.chat_template to a template that leaves earlier turns alone"
-                )
+                raise _rewritten(number)
             if not after.endswith(eos):
                 raise ConfigError(f"the chat template does not end an assistant turn with {eos!r}; set model.chat_template")
             pieces.append((whole[done : len(before)], None))
@@ -282,3 +303,10 @@ class TrajectoryEncoder:
         types += [0] * (len(ids) - done)
         patches, grids = zip(*pictures, strict=True)
         return Encoded(long_ids, long_classes, types, torch.cat(patches), torch.cat(grids))
+
+
+def _rewritten(turn: int) -> ConfigError:
+    return ConfigError(
+        f"the chat template renders turn {turn} differently once later turns follow, so that a prompt would not be a prefix of its "
+        "trajectory; set model.chat_template to a template that leaves earlier turns alone"
+    )

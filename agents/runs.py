@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
+from agents.track import finish_wandb
 from wildenv.errors import ConfigError, WildenvError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,8 +57,10 @@ def plain(config: DictConfig) -> Config:
     """Returns the config as plain values, interpolations resolved.
 
     Raises:
-        ConfigError: If a value is missing or an interpolation leads nowhere.
+        ConfigError: If a value is missing, an interpolation leads nowhere, or a file of conf/sweep was taken for a group.
     """
+    if "sweep" in config:
+        raise ConfigError("sweep: the files in conf/sweep are no settings; run python -m trainers.sweep conf/sweep/NAME.yaml")
     try:
         values = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except MissingMandatoryValue as error:
@@ -71,6 +75,11 @@ def plain(config: DictConfig) -> Config:
 def run_dir() -> Path:
     """Returns the directory Hydra made for this run."""
     return Path(HydraConfig.get().runtime.output_dir)
+
+
+def one_of_several() -> bool:
+    """Returns whether this run is one of those that ``--multirun`` runs in this process, one after another."""
+    return HydraConfig.initialized() and HydraConfig.get().mode is RunMode.MULTIRUN
 
 
 def read_frozen(path: Path) -> Config:
@@ -97,11 +106,29 @@ def freeze(config: Mapping[str, Any], folder: Path) -> Path:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Ends the process with one sentence when a setting is wrong; other exceptions keep their traceback."""
+    """Ends the process with one sentence when a setting is wrong; other exceptions keep their traceback.
+
+    One of several runs (`one_of_several`) says the sentence and leaves the process to the others. A W&B run ends as failed.
+    """
+    try:
+        with _failure_told():
+            yield
+    except WildenvError as error:
+        if one_of_several():
+            # Hydra goes on with the next run, and raises what it got when all are through.
+            sys.stderr.write(f"error: {error}\n")
+            raise
+        raise SystemExit(f"error: {error}") from error
+
+
+@contextmanager
+def _failure_told() -> Iterator[None]:
     try:
         yield
-    except WildenvError as error:
-        raise SystemExit(f"error: {error}") from error
+    except BaseException as error:
+        # W&B sees neither a SystemExit nor what Hydra catches, and would call the run finished.
+        finish_wandb(failed=not isinstance(error, SystemExit) or error.code not in (0, None))
+        raise
 
 
 def _git_state() -> dict[str, Any] | None:

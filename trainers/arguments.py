@@ -19,7 +19,7 @@ CHECKPOINTS = "checkpoints"
 
 
 def training_arguments(config: Config, folder: Path) -> SFTConfig:
-    """Returns TRL's arguments.
+    """Returns TRL's arguments for supervised training.
 
     Args:
         config: The whole config.
@@ -29,60 +29,76 @@ def training_arguments(config: Config, folder: Path) -> SFTConfig:
         ConfigError: If the effective batch is not a whole number of micro-batches over the ranks, or a value is not one we know.
     """
     settings = config["trainer"]
-    if settings["precision"] not in ("bf16", "float32"):
-        raise ConfigError(f"trainer.precision={settings['precision']!r} is neither bf16 nor float32")
     per_pass = settings["micro_batch"] * ranks()
     if settings["effective_batch"] % per_pass:
         raise ConfigError(
             f"trainer.effective_batch={settings['effective_batch']} is not a multiple of "
             f"trainer.micro_batch={settings['micro_batch']} x {ranks()} ranks; change one of them"
         )
-    on_cpu = config["deepspeed"]["config"] is not None and os.environ.get("DS_ACCELERATOR") == "cpu"
-    if on_cpu:
-        join_on_cpu()
     return SFTConfig(
-        accelerator_config={"use_configured_state": on_cpu},
-        output_dir=str(folder / CHECKPOINTS),
-        seed=config["seed"],
-        learning_rate=settings["learning_rate"],
-        lr_scheduler_type=settings["schedule"],
-        warmup_steps=settings["warmup_steps"],
-        weight_decay=settings["weight_decay"],
-        max_grad_norm=settings["max_grad_norm"],
-        per_device_train_batch_size=settings["micro_batch"],
+        **shared_arguments(config, folder),
         gradient_accumulation_steps=settings["effective_batch"] // per_pass,
         per_device_eval_batch_size=settings["eval_batch"],
-        num_train_epochs=settings["epochs"],
-        max_steps=settings["max_steps"],
-        bf16=settings["precision"] == "bf16",
-        # The new name of gradient_checkpointing.
-        activation_checkpointing=settings["gradient_checkpointing"],
-        activation_checkpointing_kwargs={"use_reentrant": False} if settings["gradient_checkpointing"] else None,
         train_sampling_strategy="group_by_length" if settings["group_by_length"] else "random",
         length_column_name="length",
         dataloader_num_workers=settings["workers"],
-        dataloader_pin_memory=settings["precision"] == "bf16",
-        logging_steps=settings["log_steps"],
-        logging_first_step=True,
         eval_strategy="steps" if config["data"]["validation_share"] else "no",
         eval_steps=settings["eval_steps"],
-        save_strategy="steps",
         save_steps=settings["eval_steps"],
-        save_total_limit=2,
         metric_for_best_model="eval_loss" if config["data"]["validation_share"] else None,
         greater_is_better=False,
         prediction_loss_only=True,
-        deepspeed=config["deepspeed"]["config"],
-        report_to=[],
-        # The dataset holds row numbers, which are no inputs of the model and need no preparation; see trainers.trainer.
-        remove_unused_columns=False,
         max_length=None,
         dataset_kwargs={"skip_prepare_dataset": True},
     )
 
 
+def shared_arguments(config: Config, folder: Path) -> dict[str, Any]:
+    """Returns the arguments that all trainers have in common.
+
+    Raises:
+        ConfigError: If ``trainer.precision`` is not one we know.
+    """
+    settings = config["trainer"]
+    if settings["precision"] not in ("bf16", "float32"):
+        raise ConfigError(f"trainer.precision={settings['precision']!r} is neither bf16 nor float32")
+    on_cpu = config["deepspeed"]["config"] is not None and os.environ.get("DS_ACCELERATOR") == "cpu"
+    if on_cpu:
+        join_on_cpu()
+    return {
+        "accelerator_config": {"use_configured_state": on_cpu},
+        "output_dir": str(folder / CHECKPOINTS),
+        "seed": config["seed"],
+        "learning_rate": settings["learning_rate"],
+        "lr_scheduler_type": settings["schedule"],
+        "warmup_steps": settings["warmup_steps"],
+        "weight_decay": settings["weight_decay"],
+        "max_grad_norm": settings["max_grad_norm"],
+        "per_device_train_batch_size": settings["micro_batch"],
+        "num_train_epochs": settings["epochs"],
+        "max_steps": settings["max_steps"],
+        "bf16": settings["precision"] == "bf16",
+        # The new name of gradient_checkpointing.
+        "activation_checkpointing": settings["gradient_checkpointing"],
+        "activation_checkpointing_kwargs": {"use_reentrant": False} if settings["gradient_checkpointing"] else None,
+        "dataloader_pin_memory": settings["precision"] == "bf16",
+        "logging_steps": settings["log_steps"],
+        "logging_first_step": True,
+        "save_strategy": "steps",
+        "save_total_limit": 2,
+        "deepspeed": config["deepspeed"]["config"],
+        "report_to": [],
+        # The rows are ours, and no inputs of the model.
+        "remove_unused_columns": False,
+    }
+
+
 def join_on_cpu() -> None:
     """Joins the other ranks for DeepSpeed without a GPU; accelerate 1.15 names no backend there and would count one rank."""
+    import deepspeed
+
+    # DeepSpeed would compile an all-reduce over shared memory here, for half a minute; only its inference calls it.
+    deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     AcceleratorState._reset_state(reset_partial_state=True)
     os.environ["ACCELERATE_USE_DEEPSPEED"] = "true"
     PartialState(backend="gloo")

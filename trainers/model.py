@@ -1,15 +1,11 @@
-"""Opens the model a run starts from, and builds the nano model where there is none yet."""
+"""The model a run starts from: the nano model is built where there is none yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from accelerate import PartialState
-
-from agents import checkpoint
-from agents.checkpoint import Loaded
-from agents.runs import Config
 from trainers.data import Rows
 from trainers.nano import build_nano
 from wildenv.messages import text_of
@@ -18,23 +14,20 @@ INITIAL = "initial"
 _CORPUS_ROWS = 1_000
 
 
-def open_model(config: Config, rows: Rows, folder: Path) -> Loaded:
-    """Opens the model of the config; sets ``model.path`` of `config` when it builds one.
+def provide_model(model: Mapping[str, Any], rows: Rows, folder: Path) -> dict[str, Any]:
+    """Returns the model config with a path: a nano model without one is built first.
 
     Args:
-        config: The whole config.
+        model: The ``model`` config.
         rows: Training rows; a nano model's tokenizer is trained on their texts.
         folder: The run directory; a nano model is built under ``initial``.
 
     Raises:
-        ConfigError: If the model cannot be opened; the message names the setting.
+        ConfigError: If sizes in the config do not fit together.
     """
-    model = config["model"]
-    if model["kind"] == "nano" and model["path"] is None:
-        model["path"] = str(folder / INITIAL)
-        with PartialState().local_main_process_first():
-            build_nano({**model, "path": None}, corpus(rows), model["seed"], model["path"])
-    return checkpoint.from_config(model)
+    if model["kind"] != "nano" or model["path"] is not None:
+        return dict(model)
+    return {**model, "path": str(build_nano(model, corpus(rows), model["seed"], folder / INITIAL))}
 
 
 def corpus(rows: Rows) -> Iterator[str]:

@@ -52,15 +52,28 @@ def build_nano(config: Mapping[str, Any], corpus: Iterable[str], seed: int, out_
             return folder
     elif folder.exists() and any(folder.iterdir()):
         raise ConfigError(f"{folder} holds something other than a nano model; choose another folder for it")
-    tokenizer = train_tokenizer(texts, **config["tokenizer"])
-    policy = PixelPolicy(config["pixels"]["max_pixels"], config["pixels"]["multiple"])
-    vision = config["vision_tower"]
-    image_processor = still_image_processor(policy, vision["patch_size"], vision["spatial_merge_size"])
-    processor = StillProcessor(image_processor, tokenizer, chat_template=template)
-    model = _model(config, tokenizer, seed)
+    processor = nano_processor(config, texts)
+    model = _model(config, processor.tokenizer, seed)
     checkpoint.save(folder, model, processor)
     stamp.write_text(json.dumps({"digest": digest}) + "\n", encoding="utf-8")
     return folder
+
+
+def nano_processor(config: Mapping[str, Any], corpus: Iterable[str]) -> StillProcessor:
+    """Returns the processor of a nano model, its tokenizer trained on the corpus.
+
+    Args:
+        config: ``conf/model/nano.yaml`` as plain values.
+        corpus: Texts to train the tokenizer on.
+
+    Raises:
+        ConfigError: If a size does not fit.
+    """
+    tokenizer = train_tokenizer(corpus, **config["tokenizer"])
+    policy = PixelPolicy(config["pixels"]["max_pixels"], config["pixels"]["multiple"])
+    vision = config["vision_tower"]
+    image_processor = still_image_processor(policy, vision["patch_size"], vision["spatial_merge_size"])
+    return StillProcessor(image_processor, tokenizer, chat_template=checkpoint.read_template(config["chat_template"]))
 
 
 def _digest(config: Mapping[str, Any], texts: list[str], template: str, seed: int) -> str:
@@ -72,7 +85,16 @@ def _digest(config: Mapping[str, Any], texts: list[str], template: str, seed: in
     return digest.hexdigest()
 
 
-def _model(config: Mapping[str, Any], tokenizer: Any, seed: int) -> Qwen2VLForConditionalGeneration:
+def nano_config(config: Mapping[str, Any], tokenizer: Any) -> Qwen2VLConfig:
+    """Returns the architecture of a nano model.
+
+    Args:
+        config: ``conf/model/nano.yaml`` as plain values.
+        tokenizer: The model's.
+
+    Raises:
+        ConfigError: If sizes in the config do not fit together.
+    """
     text = dict(config["text"])
     rope = {"rope_type": "default", "rope_theta": text.pop("rope_theta"), "mrope_section": list(text.pop("mrope_section"))}
     head_dim = text["hidden_size"] // text["num_attention_heads"]
@@ -81,7 +103,7 @@ def _model(config: Mapping[str, Any], tokenizer: Any, seed: int) -> Qwen2VLForCo
             f"model.text.mrope_section={rope['mrope_section']} must sum to half of hidden_size / num_attention_heads"
         )
     token = tokenizer.convert_tokens_to_ids
-    shape = Qwen2VLConfig(
+    return Qwen2VLConfig(
         text_config={
             **text,
             "vocab_size": len(tokenizer),
@@ -97,6 +119,11 @@ def _model(config: Mapping[str, Any], tokenizer: Any, seed: int) -> Qwen2VLForCo
         vision_end_token_id=token("<|vision_end|>"),
         tie_word_embeddings=True,
     )
+
+
+def _model(config: Mapping[str, Any], tokenizer: Any, seed: int) -> Qwen2VLForConditionalGeneration:
+    shape = nano_config(config, tokenizer)
+    text, token = config["text"], tokenizer.convert_tokens_to_ids
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Qwen2VLForConditionalGeneration(shape)

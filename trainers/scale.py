@@ -7,6 +7,8 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from rich.console import Console
+from rich.table import Table
 
 from agents.runs import plain
 
@@ -25,6 +27,17 @@ def scale_changes(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     before, after = _flatten(without), _flatten(config)
     keys = [*after, *(key for key in before if key not in after)]
     return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
+
+
+def print_changes(changes: list[tuple[str, Any, Any]]) -> None:
+    """Prints what a run changes of its recipe; of a model and of DeepSpeed the name alone."""
+    shown = [change for change in changes if not change[0].startswith(("model.", "deepspeed.")) or change[0] == "model.name"]
+    if not shown:
+        return
+    table = Table("setting", "recipe", "this run", title="what `scale` changes of the recipe")
+    for name, before, after in shown:
+        table.add_row(name, str(before), str(after))
+    Console().print(table)
 
 
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

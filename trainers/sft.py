@@ -16,11 +16,11 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig
 from rich.console import Console
-from rich.table import Table
 
-from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, read_frozen, run_dir
-from trainers.launch import launched, start_ranks
-from trainers.scale import scale_changes
+from agents.runs import Config, plain, plain_errors, run_dir
+from trainers.launch import begin, enter
+from trainers.preflight import asked, preflight_or_stop, take
+from trainers.scale import print_changes, scale_changes
 from trainers.settings import check_settings
 from wildenv.errors import ConfigError
 
@@ -36,18 +36,23 @@ def main(composed: DictConfig) -> None:
         config = plain(composed)
         check_settings(config)
         folder = run_dir()
-        _print_changes(scale_changes(config))
-        # DeepSpeed wants a launcher for a single rank too.
-        if launched() or (config["launch"]["processes"] == 1 and config["deepspeed"]["config"] is None):
-            freeze(config, folder)
-            train(config, folder)
-        else:
-            from trainers.source import prepare
+        print_changes(scale_changes(config))
+        preflight_or_stop(config, folder, "sft", only=take(config))
+        begin("trainers.sft", config, folder, prepare_once, train)
 
-            # Rows are made before the ranks start: they must not race for them.
-            prepared = {**config, "data": {**config["data"], "path": str(prepare(config, folder)), "source": "rows"}}
-            frozen = freeze(prepared, folder)
-            start_ranks("trainers.sft", frozen, config["launch"]["processes"])
+
+def prepare_once(config: Config, folder: Path) -> Config:
+    """Makes the rows and the nano model, for which ranks must not race; returns the config that names them."""
+    from trainers.data import RowFolder
+    from trainers.model import provide_model
+    from trainers.source import prepare
+
+    rows = prepare(config, folder).resolve()
+    return {
+        **config,
+        "data": {**config["data"], "path": str(rows), "source": "rows"},
+        "model": provide_model(config["model"], RowFolder(rows), folder),
+    }
 
 
 def train(config: Config, folder: Path) -> dict[str, float]:
@@ -66,14 +71,16 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     # Heavy imports wait until the config is known to be sound.
     from transformers import set_seed
 
+    from agents import checkpoint
+    from agents.track import finish_wandb, start_wandb
     from trainers.arguments import last_checkpoint, lora, training_arguments
     from trainers.collate import TrajectoryCollator
     from trainers.data import RowFolder, split
     from trainers.export import export
     from trainers.fit import fit_rows, write_report
-    from trainers.model import open_model
+    from trainers.model import provide_model
     from trainers.source import prepare
-    from trainers.track import LocalLog, start_wandb
+    from trainers.track import LocalLog
     from trainers.trainer import TrajectoryTrainer, as_dataset
 
     settings = config["trainer"]
@@ -82,7 +89,8 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     # Before the model: under ZeRO-3 its weights are partitioned as they are created.
     arguments = training_arguments(config, folder)
     rows = RowFolder(prepare(config, folder))
-    loaded = open_model(config, rows, folder)
+    config = {**config, "model": provide_model(config["model"], rows, folder)}
+    loaded = checkpoint.from_config(config["model"])
     chosen, held = split(rows, config["data"]["validation_share"])
     rank, ranks = arguments.process_index, arguments.world_size
     fitted = {
@@ -94,7 +102,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
         counts = write_report(folder / "fit.json", fitted)
         for name, count in counts.items():
             _CONSOLE.print(f"{name}: " + ", ".join(f"{value} {key}" for key, value in count.items()))
-        arguments.report_to = start_wandb(config["logger"], config, folder)
+        arguments.report_to = start_wandb(config["logger"], config, folder, settings["resume"])
     trainer = TrajectoryTrainer(
         chunk=settings["loss_chunk"],
         model=loaded.model,
@@ -116,6 +124,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     trainer.train(resume_from_checkpoint=last_checkpoint(settings["resume"]))
     if main_process:
         export(trainer.state, folder, config["model"], loaded)
+        finish_wandb()
         _CONSOLE.print(f"run directory: {folder}")
         _CONSOLE.print(f"what it learned: python -m benchmarks.compare run={folder}")
     return summary(trainer.state.log_history)
@@ -128,21 +137,6 @@ def summary(history: list[dict[str, Any]]) -> dict[str, float]:
     return {"first_loss": losses[0], "last_loss": losses[-1]} | ({"eval_loss": evaluated[-1]} if evaluated else {})
 
 
-def _print_changes(changes: list[tuple[str, Any, Any]]) -> None:
-    shown = [change for change in changes if not change[0].startswith(("model.", "deepspeed.")) or change[0] == "model.name"]
-    if not shown:
-        return
-    table = Table("setting", "recipe", "this run", title="what `scale` changes of the recipe")
-    for name, before, after in shown:
-        table.add_row(name, str(before), str(after))
-    _CONSOLE.print(table)
-
-
 if __name__ == "__main__":
-    if "--frozen" in sys.argv[1:]:
-        frozen_at = Path(sys.argv[sys.argv.index("--frozen") + 1])
-        with plain_errors():
-            train(read_frozen(frozen_at), frozen_at.parent)
-    else:
-        sys.argv[1:] = fix_spelling(sys.argv[1:])
-        main()
+    sys.argv[1:] = asked(sys.argv[1:])
+    enter(main, train)

@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from datasets import Dataset
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 from transformers.trainer_utils import EvalLoopOutput
 from trl import SFTTrainer
 
 from agents.encode import TokenClass
 from trainers.fit import Fitted
 from trainers.objective import TokenLoss, attach
+from trainers.restore import RestoredWeights
 
 
 def as_dataset(fitted: Sequence[Fitted]) -> Dataset:
@@ -29,7 +29,7 @@ def as_dataset(fitted: Sequence[Fitted]) -> Dataset:
     return Dataset.from_dict({"row": [v.row for v in kept], "kept": [v.kept for v in kept], "length": [v.tokens for v in kept]})
 
 
-class TrajectoryTrainer(SFTTrainer):
+class TrajectoryTrainer(RestoredWeights, SFTTrainer):
     """Trains on batches of `trainers.collate.TrajectoryCollator`.
 
     Args:
@@ -73,20 +73,6 @@ class TrajectoryTrainer(SFTTrainer):
         out.metrics.update(self._measures(f"{metric_key_prefix}_"))
         self._sums = training
         return out
-
-    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
-        """Restores weights on resume, by the same way a checkpoint is opened.
-
-        Qwen-VL checkpoints name the vision tower otherwise than the model does. transformers 5.24 translates in
-        ``from_pretrained`` but not here, so that a resumed run would go on with the vision tower it started from and only log
-        the missing keys.
-        """
-        target = self.accelerator.unwrap_model(self.model if model is None else model)
-        if not isinstance(target, PreTrainedModel) or self.is_deepspeed_enabled or self.is_fsdp_enabled:
-            super()._load_from_checkpoint(resume_from_checkpoint, model)
-            return
-        restored = type(target).from_pretrained(resume_from_checkpoint, dtype=target.dtype)
-        target.load_state_dict(restored.state_dict())
 
     def _get_num_items_in_batch(self, batch_samples: list[dict[str, Tensor]], device: torch.device) -> Tensor | None:
         if not batch_samples:

@@ -3,68 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 import torch
 import yaml
 from peft import PeftModel
-from PIL import Image
 
 from agents import checkpoint
-from tests.trainers.sample_rows import chat, write_rows
+from tests.trainers.runs import ROOT, losses, tiny_config, validation_loss, with_
+from tests.trainers.sample_rows import write_rows
 from trainers.arguments import training_arguments
-from trainers.collate import TrajectoryCollator
-from trainers.data import Row, RowFolder, RowWriter, split
+from trainers.data import RowFolder
 from trainers.export import write_whole
-from trainers.objective import attach
 from trainers.sft import train
 from wildenv.errors import ConfigError
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def config(nano_folder: Path, tmp_path: Path) -> dict[str, Any]:
     write_rows(tmp_path / "rows", 8)
-    trainer = yaml.safe_load((ROOT / "conf/trainer/sft.yaml").read_text(encoding="utf-8"))
-    trainer |= {"effective_batch": 4, "micro_batch": 2, "max_steps": 6, "eval_steps": 3, "learning_rate": 3e-3, "max_length": 512}
-    trainer |= {"precision": "float32", "gradient_checkpointing": False, "min_turns": 1}
-    return {
-        "seed": 0,
-        "data": {"source": "rows", "path": str(tmp_path / "rows"), "validation_share": 0.25},
-        "model": {"name": "nano", "kind": "nano", "path": str(nano_folder), "dtype": "float32", "vision": True}
-        | {"pixels": {"max_pixels": 12544, "multiple": 28}},
-        "trainer": trainer,
-        "deepspeed": {"config": None},
-        "logger": {"enabled": False},
-        "launch": {"processes": 1},
-    }
-
-
-def with_(config: dict[str, Any], **trainer: Any) -> dict[str, Any]:
-    return {**config, "trainer": {**config["trainer"], **trainer}}
-
-
-def losses(run: Path) -> dict[int, float]:
-    table = pq.read_table(run / "metrics.parquet").to_pylist()
-    return {int(row["step"]): row["loss"] for row in table if row["loss"] is not None}
-
-
-def validation_loss(model: Path, folder: Path) -> float:
-    """Computes the evaluation loss anew from what was saved."""
-    loaded, rows = checkpoint.load(model), RowFolder(folder)
-    attach(loaded.model)
-    held = split(rows, 0.25)[1]
-    collate = TrajectoryCollator(rows, loaded.encoder, {"reasoning": 1, "tool_call": 1, "answer": 1})
-    with torch.no_grad():
-        out = loaded.model(**collate([{"row": row, "kept": 100} for row in held]))
-    return float(out.loss_sum / out.weight_sum)
+    return tiny_config(nano_folder, tmp_path / "rows")
 
 
 def test_a_run_leaves_models_metrics_and_a_curve(config: dict[str, Any], tmp_path: Path) -> None:
@@ -149,46 +109,6 @@ def test_a_checkpoint_can_be_exported_again(config: dict[str, Any], nano_folder:
     write_whole(nano_folder, tmp_path / "copy", config["model"], loaded)
     copy = checkpoint.load(tmp_path / "copy").model.state_dict()
     assert all(torch.equal(copy[name], value) for name, value in loaded.model.state_dict().items())
-
-
-def in_two_ranks(config: dict[str, Any], run: Path, **environment: str) -> dict[int, float]:
-    run.mkdir()
-    (run / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    program = (
-        "from pathlib import Path; from trainers.launch import start_ranks; "
-        f"start_ranks('trainers.sft', Path({str(run / 'config.yaml')!r}), 2)"
-    )
-    variables = {**os.environ, **environment, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=variables, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    return losses(run)
-
-
-@pytest.mark.slow
-def test_two_ranks_train_like_one(config: dict[str, Any], tmp_path: Path) -> None:
-    # One row a pass: accelerate fills the last pass of an epoch up with rows from its start.
-    short = with_(config, max_steps=3, micro_batch=1)
-    train(short, tmp_path / "one")
-    found = in_two_ranks(short, tmp_path / "two", ACCELERATE_USE_CPU="true")
-    assert found == pytest.approx(losses(tmp_path / "one"), rel=1e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(
-    "WILDENV_TEST_ZERO" not in os.environ, reason="builds a DeepSpeed operator for minutes; set WILDENV_TEST_ZERO=1"
-)
-@pytest.mark.parametrize("stage", [2, 3])
-def test_partitioned_ranks_of_different_modality_train_like_one(config: dict[str, Any], tmp_path: Path, stage: int) -> None:
-    with RowWriter(tmp_path / "rows") as writer:
-        for number in range(8):
-            digest = writer.images.put(Image.new("RGB", (56, 28), (30 * number, 0, 0))) if number % 2 else None
-            writer.write(Row(f"row-{number}", f"task-{number}", chat(digest)))
-    short = with_(config, max_steps=3, micro_batch=1, dummy_image=True)
-    train(short, tmp_path / "one")
-    zero = yaml.safe_load((ROOT / f"conf/deepspeed/zero{stage}.yaml").read_text(encoding="utf-8"))
-    found = in_two_ranks({**short, "deepspeed": zero}, tmp_path / "two", DS_ACCELERATOR="cpu")
-    assert found == pytest.approx(losses(tmp_path / "one"), rel=1e-4)
-    assert validation_loss(tmp_path / "two/last", tmp_path / "rows") < 10
 
 
 def test_deepspeed_without_effect_is_refused(config: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ from wildenv.errors import ConfigError, ToolError
 class WildTools:
     """The four tools and the answer, as methods."""
 
-    def __init__(self, env: WildEnv) -> None:
-        self._session = Session(env)
+    def __init__(self, make_env: Callable[[], WildEnv]) -> None:
+        self._session = Session(make_env)
 
     def reset(self, task_id: str | None = None, **row: Any) -> str:
         """Starts the episode of a row of the dataset.
@@ -99,7 +99,7 @@ def environments(make_env: Callable[[], WildEnv]) -> Callable[[], WildTools]:
         make_env: Makes an environment with ``reward=None``; called once for each rollout of a batch, so what may be shared
             (web, tasks, reader) is made before.
     """
-    return lambda: WildTools(make_env())
+    return lambda: WildTools(make_env)
 
 
 def session_of(environment: WildTools) -> Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from wildenv.env import WildEnv
@@ -18,7 +19,8 @@ class Session:
     """Plays one episode at a time; begins anew with `start`.
 
     Args:
-        env: An environment nobody else is using, without a reward: rollouts are scored when all of a batch have ended.
+        make_env: Makes an environment without a reward: rollouts are scored when all of a batch have ended. Called once, and again
+            after an episode was abandoned.
 
     Raises:
         ConfigError: If the environment has a reward of its own.
@@ -27,22 +29,28 @@ class Session:
         report: What the reward said of the ended episode; None before.
     """
 
-    def __init__(self, env: WildEnv) -> None:
-        if env.reward is not None:
+    def __init__(self, make_env: Callable[[], WildEnv]) -> None:
+        self._make_env = make_env
+        self.env = make_env()
+        if self.env.reward is not None:
             raise ConfigError("the environment of a TRL session must be made with reward=null: rewards are asked by the batch")
-        self.env = env
         self.report: RewardReport | None = None
-        self._heard = 0
+        self._abandoned: Episode | None = None
 
     @property
     def episode(self) -> Episode:
         """The record so far."""
-        return self.env.episode
+        return self._abandoned or self.env.episode
 
     @property
     def store(self) -> ImageStore:
         """Where the episode's pictures are."""
         return self.env.store
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """JSON schemas of the tools and the answer."""
+        return self.env.tools_schema()
 
     @property
     def task(self) -> Task:
@@ -57,7 +65,7 @@ class Session:
     @property
     def ended(self) -> bool:
         """Whether the episode has ended."""
-        return self.env.ended
+        return self._abandoned is not None or self.env.ended
 
     def start(self, task_id: str, seed: int = 0, system_prompt: str | None = None, policy: str = "trl") -> str:
         """Starts an episode.
@@ -69,8 +77,9 @@ class Session:
             ConfigError: If there is no such task.
         """
         self.report = None
+        if self._abandoned is not None:
+            self.env, self._abandoned = self._make_env(), None
         observation, _ = self.env.reset(seed=seed, options={"task_id": task_id, "system_prompt": system_prompt, "policy": policy})
-        self._heard = len(self.episode.messages)
         return observation["text"]
 
     def say(self, action: str | dict[str, Any]) -> list[Message]:
@@ -79,10 +88,11 @@ class Session:
         Raises:
             UsageError: If the episode has ended.
         """
-        self.env.step(action)
-        said = self.episode.messages[self._heard :]
-        self._heard = len(self.episode.messages)
-        return [message for message in said if message["role"] != "assistant"]
+        # By name: an abandoned step may end after another episode has begun.
+        env = self.env
+        before = len(env.episode.messages)
+        env.step(action)
+        return [message for message in env.episode.messages[before:] if message["role"] != "assistant"]
 
     def blocks(self, messages: list[Message]) -> list[Block]:
         """Returns the blocks of messages as TRL takes them from a tool: texts, and pictures as PIL images."""
@@ -91,6 +101,10 @@ class Session:
             for message in messages
             for block in message["content"]
         ]
+
+    def abandon(self, failure: str) -> None:
+        """Ends the episode at its deadline though a thread may still be in one of its tools: it keeps the environment for good."""
+        self._abandoned = self.env.episode.failed("deadline", failure)
 
     def settle(self, report: RewardReport) -> None:
         """Scores the ended episode."""

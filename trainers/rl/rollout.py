@@ -1,0 +1,171 @@
+"""Plays a batch of rollouts turn by turn: one generation for all that are still running, then all their tools at once.
+
+TRL 1.16 runs the tools of a batch one after the other, so that a turn costs the sum of their latencies. Here each environment is
+stepped in a thread of its own, and a turn costs the slowest of them.
+
+The ids a model drew are kept and never encoded again (see `trainers.rl.trace`); what follows them comes from the encoder that
+supervised training and evaluation use. A tool's thread that outlives its rollout's deadline is left behind with its environment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agents.encode import Encoded, TrajectoryEncoder
+from agents.transcript import turn_seed
+from trainers.rl.trace import Trace, Turn
+from wildenv.adapters.trl import Session
+from wildenv.errors import ConfigError, told
+
+
+class Generate(Protocol):
+    """Draws the next turn of each prompt, with a seed each."""
+
+    def __call__(self, prompts: Sequence[Encoded], traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a rollout may go.
+
+    Attributes:
+        max_length: Tokens of the whole chat.
+        max_new_tokens: Tokens of a turn.
+        deadline_s: Seconds of tools and generation; None sets no limit.
+        concurrency: Environments stepped at once; None is all of them.
+    """
+
+    max_length: int
+    max_new_tokens: int
+    deadline_s: float | None = None
+    concurrency: int | None = None
+
+
+class Roller:
+    """Plays rollouts.
+
+    Args:
+        encoder: Of the model that is trained.
+        generate: Draws turns.
+        limits: How far a rollout may go.
+        any_rank: Says whether any rank still plays, given whether this one does; for backends whose calls all ranks must join.
+
+    Raises:
+        ConfigError: If a limit is out of range.
+    """
+
+    def __init__(
+        self,
+        encoder: TrajectoryEncoder,
+        generate: Generate,
+        limits: Limits,
+        any_rank: Callable[[bool], bool] = bool,
+    ) -> None:
+        if not 0 < limits.max_new_tokens < limits.max_length:
+            raise ConfigError(
+                f"rollout.max_new_tokens={limits.max_new_tokens} must be above 0 and below trainer.max_length={limits.max_length}"
+            )
+        if limits.concurrency is not None and limits.concurrency < 1:
+            raise ConfigError(f"rollout.concurrency={limits.concurrency} must be at least 1; null is all rollouts at once")
+        if limits.deadline_s is not None and not limits.deadline_s > 0:
+            raise ConfigError(f"rollout.deadline_s={limits.deadline_s} must be above 0; null sets no limit")
+        self._encoder = encoder
+        self._generate = generate
+        self._limits = limits
+        self._any_rank = any_rank
+
+    def play(self, sessions: Sequence[Session], seeds: Sequence[int]) -> list[Trace]:
+        """Plays started episodes to their ends.
+
+        Args:
+            sessions: Each with an episode that has just been started.
+            seeds: Of the draws of each.
+
+        Returns:
+            A trace each, in order.
+
+        Raises:
+            ConfigError: If a first prompt leaves no room for a turn, naming the setting.
+        """
+        started = time.monotonic()
+        traces = [Trace(session, seed) for session, seed in zip(sessions, seeds, strict=True)]
+        for trace in traces:
+            self._hear(trace)
+            if len(trace) + self._limits.max_new_tokens > self._limits.max_length:
+                raise ConfigError(
+                    f"the first prompt of {trace.session.episode.task_id} has {len(trace)} tokens, which leaves no room for a "
+                    f"turn of rollout.max_new_tokens={self._limits.max_new_tokens}; raise "
+                    f"trainer.max_length={self._limits.max_length}"
+                )
+        running = list(traces)
+        workers = max(1, min(self._limits.concurrency or len(traces), len(traces)))
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="rollout")
+        try:
+            while self._any_rank(bool(running)):
+                turns = self._generate(
+                    [trace.prompted() for trace in running],
+                    running,
+                    [turn_seed(trace.seed, len(trace.turns) + 1) for trace in running],
+                )
+                for trace, turn in zip(running, turns, strict=True):
+                    trace.say(turn, self._encoder.tokenizer.eos_token_id)
+                self._step(pool, running, started)
+                running = [trace for trace in running if not trace.session.ended and self._next(trace)]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        return traces
+
+    def _step(self, pool: ThreadPoolExecutor, running: Sequence[Trace], started: float) -> None:
+        """Steps all environments at once and waits for them, as long as the deadline lets them."""
+        steps = {pool.submit(_say, trace, self._encoder.decode(trace.turns[-1])): trace for trace in running}
+        limit = self._limits.deadline_s
+        left = None if limit is None else max(0.0, limit - (time.monotonic() - started))
+        done, late = wait(steps, timeout=left)
+        for step in done:
+            _raise(step)
+        for step in late:
+            trace = steps[step]
+            if step.cancel() or not trace.session.ended:
+                trace.session.abandon(f"more than {limit} s; see rollout.deadline_s and env.tool_deadline_s")
+        if left is not None and not late and time.monotonic() - started > (limit or 0.0):
+            for trace in running:
+                if not trace.session.ended:
+                    trace.session.abandon(f"more than {limit} s; see rollout.deadline_s")
+
+    def _next(self, trace: Trace) -> bool:
+        """Lets a rollout hear the replies, unless no turn would fit behind them."""
+        piece = self._piece(trace)
+        if len(trace) + len(piece) + self._limits.max_new_tokens > self._limits.max_length:
+            trace.session.env.stop("context")
+            return False
+        self._hear(trace, piece)
+        return True
+
+    def _piece(self, trace: Trace) -> Encoded:
+        session = trace.session
+        return self._encoder.encode_next(session.episode.messages, session.tools, session.store)
+
+    def _hear(self, trace: Trace, piece: Encoded | None = None) -> None:
+        if not self._encoder.vision:
+            pictures: list[str] = []
+        else:
+            shown = [b["digest"] for m in trace.session.episode.messages for b in m["content"] if b["type"] == "image"]
+            pictures = shown[len(trace.pictures) :]
+        trace.hear(piece or self._piece(trace), pictures)
+
+
+def _say(trace: Trace, text: str) -> None:
+    began = time.perf_counter()
+    trace.session.say(text)
+    trace.seconds += time.perf_counter() - began
+
+
+def _raise(step: Future[Any]) -> None:
+    """A step of an environment records what fails in it; what it raises is a fault of ours or of the configuration."""
+    error = step.exception()
+    if error is not None:
+        raise RuntimeError(f"a rollout could not be stepped: {told(error)}") from error
