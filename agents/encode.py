@@ -153,8 +153,8 @@ class TrajectoryEncoder:
     def encode_next(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], store: ImageStore) -> Encoded:
         """Encodes what follows the last assistant turn, with the opening of the next one.
 
-        For a caller that keeps the ids a model has sampled: after them, up to and with their end-of-turn token, come these. It is the
-        last piece of what `encode` gives with a generation prompt; without an assistant turn it is all of it.
+        For a caller that keeps the ids a model has sampled: after them, up to and with their end-of-turn token, come these. It is
+        the last piece of what `encode` gives with a generation prompt; without an assistant turn it is all of it.
 
         Args:
             messages: The chat; its last message is not the assistant's.
@@ -307,6 +307,6 @@ class TrajectoryEncoder:
 
 def _rewritten(turn: int) -> ConfigError:
     return ConfigError(
-        f"the chat template renders turn {turn} differently once later turns follow, so that a prompt would not be a prefix of its "
-        "trajectory; set model.chat_template to a template that leaves earlier turns alone"
+        f"the chat template renders turn {turn} differently once later turns follow, so that a prompt would not be a prefix of "
+        "its trajectory; set model.chat_template to a template that leaves earlier turns alone"
     )

@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 
 from agents.runs import fix_spelling, freeze, plain, plain_errors, read_frozen
 from trainers.scale import scale_changes
+from trainers.settings import check_settings
 from wildenv.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,8 +78,57 @@ def test_the_changes_of_scale_are_listed() -> None:
 def test_every_choice_of_a_group_composes(group: str) -> None:
     required = {"agent": ["agent._target_=my.Policy"], "data": ["data.path=somewhere"]}.get(group, [])
     for file in sorted((ROOT / "conf" / group).glob("*.yaml")):
-        config = compose(f"{group}={file.stem}", *required)
-        assert config["task"] == "sft"
+        name = "grpo" if file.stem.endswith("_grpo") else "sft"
+        config = compose(f"{group}={file.stem}", *required, name=name)
+        assert config["task"] == name
+
+
+@pytest.mark.parametrize("group", ["deepspeed", "experiment", "generator", "judge", "logger", "model", "reward", "rollout"])
+def test_every_choice_of_a_group_composes_for_grpo(group: str) -> None:
+    address = "base_url=http://127.0.0.1:1"
+    required = {
+        "judge=model": ["judge.model.model=NAME", f"judge.model.{address}"],
+        "generator=openai": ["generator.model=NAME"],
+        "generator=qwen_edit": [f"generator.{address}"],
+    }
+    for file in sorted((ROOT / "conf" / group).glob("*.yaml")):
+        choice = f"{group}={file.stem}"
+        if choice == "experiment=ranger":
+            continue
+        config = compose(choice, *required.get(choice, []), name="grpo")
+        assert config["task"] == "grpo"
+        if group != "reward":
+            check_settings(config)
+
+
+def test_the_cluster_runs_gen_searchers_paper() -> None:
+    config = compose("+experiment=gen_searcher", "scale=cluster_grpo", name="grpo")
+    trainer, limits = config["trainer"], config["env"]["limits"]
+    assert config["model"]["path"] == "Qwen/Qwen3-VL-8B-Instruct"
+    assert (trainer["group"], trainer["learning_rate"], trainer["peft"]) == (6, 1e-6, "none")
+    assert (trainer["scale_rewards"], trainer["max_length"], limits["tokens"]) == ("group", 36864, 36864)
+    assert (trainer["mask_truncated"], trainer["mask_repeated"]) == (True, True)
+    assert config["reward"]["alpha"] == 0.5
+    # At most 10 turns and 5 references.
+    assert limits["tool_calls"] + 1 + limits["spare_turns"] == 10
+    assert limits["references"] == 5
+    assert (config["rollout"]["backend"], config["rollout"]["mode"]) == ("vllm", "colocate")
+    assert config["launch"]["processes"] == 8
+
+
+def test_the_released_values_are_a_variant() -> None:
+    config = compose("experiment=gen_searcher_released", "scale=none", name="grpo")
+    trainer, rollout = config["trainer"], config["rollout"]
+    assert (trainer["prompts"], trainer["group"], trainer["passes"]) == (8, 6, 1)
+    assert (trainer["clip_low"], trainer["clip_high"], trainer["kl"], trainer["weight_decay"]) == (0.2, 0.28, 0.0, 0.01)
+    assert (rollout["temperature"], rollout["top_p"], rollout["max_new_tokens"]) == (0.7, 0.95, 4096)
+
+
+def test_a_scale_of_another_trainer_is_refused() -> None:
+    with pytest.raises(ConfigError, match="a scale"):
+        check_settings(compose("scale=cluster", name="grpo"))
+    with pytest.raises(ConfigError, match="a scale"):
+        check_settings({**compose(), "trainer": {**compose()["trainer"], "group": 6}})
 
 
 def test_offload_adds_to_zero3() -> None:

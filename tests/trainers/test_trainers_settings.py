@@ -41,3 +41,42 @@ def test_a_value_out_of_range_is_named(config: Config, group: str, key: str, val
     changed = {**config, group: {**config[group], key: value}}
     with pytest.raises(ConfigError, match=rf"{group}\.{key}={value!r} must be"):
         check_settings(changed)
+
+
+@pytest.fixture(params=["laptop_grpo", "cluster_grpo"])
+def grpo(request: pytest.FixtureRequest) -> Config:
+    with initialize(version_base="1.3", config_path="../../conf"):
+        return plain(compose("grpo", ["experiment=gen_searcher", f"scale={request.param}", "logger=none"]))
+
+
+def test_the_shipped_settings_of_grpo_are_in_range(grpo: Config) -> None:
+    check_settings(grpo)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("limit", 0),
+        ("warm_start.steps", 0),
+        ("trainer.group", 1),
+        ("trainer.prompts", 0),
+        ("trainer.kl", -0.1),
+        ("trainer.clip_low", 1.5),
+        ("trainer.loss", "ppo"),
+        ("trainer.min_valid", 1),
+        ("trainer.mask_truncated", "yes"),
+        ("trainer.alarms.patience", 0),
+        ("trainer.alarms.unscored", 2),
+        ("rollout.temperature", 0),
+        ("rollout.top_p", 0),
+        ("rollout.deadline_s", 0),
+    ],
+)
+def test_a_value_of_grpo_out_of_range_is_named(grpo: Config, name: str, value: Any) -> None:
+    *groups, key = name.split(".")
+    inner: Any = grpo
+    for group in groups:
+        inner = inner[group]
+    inner[key] = value
+    with pytest.raises(ConfigError, match=rf"{name.replace('.', '[.]')}={value!r} must be"):
+        check_settings(grpo)

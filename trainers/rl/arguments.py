@@ -46,6 +46,8 @@ def grpo_arguments(config: Config, folder: Path, rewards: Sequence[RewardFunctio
         mask_truncated_completions=False,
         save_steps=settings["save_steps"],
         log_completions=False,
+        # TRL gathers pictures for a table of its own, and hangs where one rank has none; ours is trainers.trajectories.
+        log_multimodal=False,
         ds3_gather_for_generation=True,
         dataloader_num_workers=0,
         **_backend(config),

@@ -86,6 +86,8 @@ class InProcess:
             eos_token_id=end,
             pad_token_id=pad,
             logits_processor=LogitsProcessorList([sampler]),
+            # Under ZeRO-3 the weights are gathered for the whole roll: ranks need not, and do not, draw in step.
+            synced_gpus=False,
         )
         log_probs = torch.stack(sampler.log_probs, 1).tolist()
         turns = []

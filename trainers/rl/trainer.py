@@ -10,6 +10,7 @@ trains on without any picture), and that a rank without pictures runs the vision
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,8 +35,11 @@ from wildenv.adapters.trl import RewardFunction, WildTools, session_of
 from wildenv.errors import DataError, InfrastructureError
 from wildenv.messages import text_of, to_hermes
 
+# That TRL's environments may change is known here: its version is pinned.
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+
 Watch = Callable[[int, Sequence[Trace], Sequence[dict[str, Any]]], None]
-"""Is told of each batch on the main process: updates made, its rollouts, and what else is known of each."""
+"""Is told of each batch on the main process: the update it is for, its rollouts, and what else is known of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,40 +64,41 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
 
     Args:
         encoder: Of the model.
-        generate: `InProcess`, or None for the vLLM backend that ``args.use_vllm`` makes.
+        generate: Draws turns, an `InProcess` for one; None takes the vLLM backend that ``args.use_vllm`` makes.
         limits: How far a rollout may go.
         rewards: Of `wildenv.adapters.trl.reward_functions`; their weights are ``args.reward_weights``.
         masks: What gives no gradient.
         dummy_image: See `trainers.rl.forward`.
-        watch: Is told of each batch.
         **kwargs: Of `GRPOTrainer`; ``environment_factory`` makes `WildTools`.
+
+    Attributes:
+        watch: Is told of each batch; None until somebody wants to know.
     """
 
     def __init__(
         self,
         *,
         encoder: TrajectoryEncoder,
-        generate: InProcess | None,
+        generate: Generate | None,
         limits: Limits,
         rewards: Sequence[RewardFunction],
         masks: Masks | None = None,
         dummy_image: bool = False,
-        watch: Watch | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(reward_funcs=[one.function for one in rewards], **kwargs)
         self.encoder = encoder
         self.dummy_image = dummy_image
         self._masks = masks or Masks()
-        self._watch = watch
-        self._in_process = generate
+        self.watch: Watch | None = None
+        self._draws: Generate = generate or Vllm(self.vllm_generation, self._counts, [self._tokenizer.eos_token_id])
         self._unscored_batches = 0
         self._traces: list[Trace] = []
         self._rewards = torch.empty(0)
         self._groups: Groups | None = None
-        chosen: Generate = generate or Vllm(self.vllm_generation, self._counts, [self._tokenizer.eos_token_id])
         # Each rank draws at its own pace, unless all must join a call of vLLM.
-        self._roller = Roller(encoder, chosen, limits, bool if generate else lambda playing: any(self._counts(int(playing))))
+        any_rank = (lambda playing: any(self._counts(int(playing)))) if isinstance(self._draws, Vllm) else bool
+        self._roller = Roller(encoder, self._draws, limits, any_rank)
         logging.getLogger("trl.trainer.grpo_trainer").addFilter(_not_about_abstaining)
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
@@ -129,10 +134,11 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
     def _drawing(self) -> Iterator[None]:
         """Makes the model ready to draw, for all turns of a roll at once: under ZeRO-3 ranks that need different numbers of turns
         must gather and release the weights together."""
-        if self._in_process is None:
-            if self.state.global_step != self._last_loaded_step:
-                self.vllm_generation.sync_weights()
-                self._last_loaded_step = self.state.global_step
+        draws = self._draws
+        if isinstance(draws, Vllm) and self.state.global_step != self._last_loaded_step:
+            self.vllm_generation.sync_weights()
+            self._last_loaded_step = self.state.global_step
+        if not isinstance(draws, InProcess):
             yield
             return
         training = self.model.training
@@ -143,11 +149,11 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
             gradient_checkpointing_kwargs=self.args.gradient_checkpointing_kwargs,
         ) as model:
             model.eval()
-            self._in_process.model = model
+            draws.model = model
             try:
                 yield
             finally:
-                self._in_process.model = None
+                draws.model = None
                 model.train(training)
 
     def _check_places(self, trace: Trace) -> None:
@@ -196,8 +202,8 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
         mode = "train" if self.model.training else "eval"
         share = self.accelerator.gather(mask.float().mean()).mean().item()
         self._metrics[mode]["rollouts/learnt_from"].append(share)
-        if self._watch is not None and self.accelerator.is_main_process:
-            self._watch(self.state.global_step, self._traces, self._known(first, kept, output["advantages"].tolist()))
+        if self.watch is not None and self.accelerator.is_main_process:
+            self.watch(self.state.global_step + 1, self._traces, self._known(first, kept, output["advantages"].tolist()))
         return output
 
     def _known(self, first: int, kept: Sequence[bool], advantages: Sequence[float]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ class Watcher:
 
     def __call__(self, step: int, traces: Sequence[Trace], known: Sequence[Mapping[str, Any]]) -> None:
         """Takes the rollouts of an update, and what else is known of each."""
-        if self._log is None or step % self._every:
+        if self._log is None or (step % self._every and step > 1):
             return
         rollouts = [
             Trajectory(

@@ -19,8 +19,8 @@ class Session:
     """Plays one episode at a time; begins anew with `start`.
 
     Args:
-        make_env: Makes an environment without a reward: rollouts are scored when all of a batch have ended. Called once, and again
-            after an episode was abandoned.
+        make_env: Makes an environment without a reward: rollouts are scored when all of a batch have ended. Called once, and
+            again after an episode was abandoned.
 
     Raises:
         ConfigError: If the environment has a reward of its own.
@@ -103,7 +103,7 @@ class Session:
         ]
 
     def abandon(self, failure: str) -> None:
-        """Ends the episode at its deadline though a thread may still be in one of its tools: it keeps the environment for good."""
+        """Ends the episode at its deadline, though a thread may still be in one of its tools: the environment is left to it."""
         self._abandoned = self.env.episode.failed("deadline", failure)
 
     def settle(self, report: RewardReport) -> None:

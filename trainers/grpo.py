@@ -1,0 +1,116 @@
+"""Group-relative policy optimisation in the environment: ``python -m trainers.grpo experiment=gen_searcher``.
+
+Composes the config, checks it (`trainers.preflight`), opens or warms up the model, rolls and trains, and leaves in the run
+directory: ``config.yaml`` and ``environment.json``, ``metrics.parquet`` and its figures, ``alarms.jsonl`` if one sounded,
+``rollouts`` (kept episodes, for `benchmarks.report`) and ``trajectories`` (the same as a table), ``last`` (a whole checkpoint
+with processor and chat template) and ``checkpoints``. Rewards on training tasks are no evaluation: that is `benchmarks.evaluate`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+from rich.console import Console
+
+from agents.runs import Config, plain, plain_errors, run_dir
+from trainers.launch import begin, enter
+from trainers.preflight import asked, preflight_or_stop, take
+from trainers.scale import print_changes, scale_changes
+from trainers.settings import check_settings
+
+# TRL reports its use otherwise; a run talks to nobody unless it is told to.
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+_CONSOLE = Console()
+
+
+@hydra.main(version_base="1.3", config_path="../conf", config_name="grpo")
+def main(composed: DictConfig) -> None:
+    """Composes the run and trains here, or in as many ranks as ``launch.processes`` says."""
+    with plain_errors():
+        config = plain(composed)
+        check_settings(config)
+        folder = run_dir()
+        print_changes(scale_changes(config))
+        preflight_or_stop(config, folder, "grpo", only=take(config))
+        begin("trainers.grpo", config, folder, prepare_once, train)
+
+
+def prepare_once(config: Config, folder: Path) -> Config:
+    """Makes the model to start from, for which ranks must not race; returns the config that names it."""
+    from trainers.warm_start import start_model
+
+    return start_model(config, folder)
+
+
+def train(config: Config, folder: Path) -> dict[str, float]:
+    """Trains one model.
+
+    Args:
+        config: ``conf/grpo.yaml`` as plain values.
+        folder: The run directory.
+
+    Returns:
+        The measures of the last record.
+
+    Raises:
+        ConfigError: Naming the setting that is wrong.
+        InfrastructureError: If nothing could be scored for some batches in a row.
+    """
+    # Heavy imports wait until the config is known to be sound.
+    from transformers import set_seed
+    from transformers.integrations import get_reporting_integration_callbacks
+
+    from agents.track import finish_wandb, start_wandb
+    from trainers.arguments import last_checkpoint
+    from trainers.export import LAST, export
+    from trainers.figures import GRPO_FIGURES
+    from trainers.rl.alarms import Alarms
+    from trainers.rl.opening import open_trainer
+    from trainers.rl.watch import Watcher
+    from trainers.track import LocalLog
+    from trainers.trajectories import ROLLOUTS
+    from trainers.warm_start import start_model
+
+    settings = config["trainer"]
+    folder.mkdir(parents=True, exist_ok=True)
+    set_seed(config["seed"])
+    config = start_model(config, folder)
+    opened = open_trainer(config, folder)
+    trainer, watcher = opened.trainer, None
+    trainer.add_callback(Alarms(settings["alarms"], folder))
+    trainer.add_callback(LocalLog(folder, GRPO_FIGURES))
+    if trainer.is_world_process_zero():
+        for callback in get_reporting_integration_callbacks(start_wandb(config["logger"], config, folder, settings["resume"])):
+            trainer.add_callback(callback)
+        planned = updates(settings, len(trainer.train_dataset))
+        watcher = trainer.watch = Watcher(folder, settings["keep_rollouts"], settings["log_steps"], planned)
+    trainer.train(resume_from_checkpoint=last_checkpoint(settings["resume"]))
+    if watcher is not None:
+        watcher.close()
+        export(trainer.state, folder, config["model"], opened.loaded)
+        finish_wandb()
+        _CONSOLE.print(f"run directory: {folder}")
+        _CONSOLE.print(f"what it rolled: python -m benchmarks.report run={folder / ROLLOUTS}")
+        _CONSOLE.print(f"what it can do: python -m benchmarks.evaluate agent=local model.path={folder / LAST}")
+    return last_record(trainer.state.log_history)
+
+
+def updates(settings: Config, tasks: int) -> int:
+    """Returns the updates that a run over so many tasks makes."""
+    return settings["max_steps"] if settings["max_steps"] > 0 else math.ceil(settings["epochs"] * tasks / settings["prompts"])
+
+
+def last_record(history: list[dict[str, Any]]) -> dict[str, float]:
+    """Returns the last record with a reward."""
+    return next(record for record in reversed(history) if "reward" in record)
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = asked(sys.argv[1:])
+    enter(main, train)
