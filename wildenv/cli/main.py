@@ -25,6 +25,7 @@ Record the web that agents see, replay it, and pass it on as one file.
   wildenv pack     list, verify, merge, compare, count and share packs
   wildenv export   write episodes for inspect_ai or Gen-Searcher
   wildenv import   read tasks and results of Gen-Searcher and its kin
+  wildenv serve    serve the environment over the OpenEnv protocol
 """
 _EPILOG = """\
 a tour, without any key:
@@ -68,14 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def make_parser() -> argparse.ArgumentParser:
     """Returns the parser of the command; what it parses has the function to call as ``run``."""
     # Imported here, where Ctrl-C is looked after.
-    from wildenv.cli import exchange, pack, record, replay
+    from wildenv.cli import exchange, pack, record, replay, serve
 
     parser = _Parser(
         prog="wildenv", description=_DESCRIPTION, epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"wildenv {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
-    for group in (record, replay, pack, exchange):
+    for group in (record, replay, pack, exchange, serve):
         group.add(commands)
     return parser
 
