@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agents.asked import Asked
-from agents.maker import make_policy
+from agents.executors.executor import Executor, make_executor
+from agents.executors.job import Job
 from agents.numbers import positive, share, whole
 from agents.runs import Config
 from wildenv.episode import ROWS
 from wildenv.errors import ConfigError
 from wildenv.lock import only_writer
-from wildenv.registration import ORACLE, make_env, make_reader, make_reward, make_tasks, make_web
-from wildenv.rollout import RolloutSummary, rollout
+from wildenv.registration import make_tasks
+from wildenv.rollout import RolloutSummary
 from wildenv.web.report import WEB as WEB
 from wildenv.web.report import append_report
 
@@ -41,7 +40,9 @@ class Rolled:
     web: dict[str, Any]
 
 
-def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int) -> Rolled:
+def roll(
+    agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int, executor: Config | None = None
+) -> Rolled:
     """Rolls the tasks the folder does not hold yet.
 
     Args:
@@ -51,6 +52,7 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
             benchmark has a ``name`` as well.
         folder: Where episodes go.
         seed: Of the run.
+        executor: ``conf/executor`` entry: where the episodes are played, which changes nothing about them. None is this process.
 
     The report on the web is also added as a line to ``web.jsonl`` beside the episodes, one for each roll, also for one that ends
     with an error or is interrupted; one that is killed leaves none.
@@ -63,40 +65,38 @@ def roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, 
     whole("concurrency", settings["concurrency"])
     positive("deadline_s", settings["deadline_s"], none="no limit")
     share("max_failed", settings["max_failed"], none="never to stop")
+    made = make_executor(executor)
     with only_writer(folder):
-        return _roll(agent, env, settings, folder, seed)
+        return _roll(agent, env, settings, folder, seed, made)
 
 
-def _roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int) -> Rolled:
+def _roll(agent: Config, env: Config, settings: Mapping[str, Any], folder: Path, seed: int, executor: Executor) -> Rolled:
     _same_recipe(folder, {"agent": agent, "env": env, "tasks": settings["tasks"], "seed": seed})
     limit = settings["limit"]
     source = make_tasks(settings["tasks"], env.get("world"))
-    web = make_web(env["web"], env.get("world"), env.get("undated", "keep"))
     count = len(source) if limit is None else min(limit, len(source))
     task_ids = [source[index].id for index in range(count)]
     Asked(count, settings.get("name")).keep(folder)
-    # What may hold a model, a connection or a count of requests is made once and shared by all environments.
-    reward = make_reward(env.get("reward", ORACLE), settings["tasks"], env.get("world"), env.get("limits"))
-    shared = {"tasks": source, "web": web, "reader": make_reader(env.get("reader")), "reward": reward}
+    job = Job(
+        agent,
+        env,
+        settings["tasks"],
+        source,
+        task_ids,
+        folder,
+        seed,
+        settings["concurrency"],
+        settings["deadline_s"],
+        settings["max_failed"],
+    )
     try:
-        summary = asyncio.run(
-            rollout(
-                partial(make_env, **{**env, **shared}),
-                make_policy(agent),
-                task_ids,
-                folder,
-                seed=seed,
-                concurrency=settings["concurrency"],
-                deadline_s=settings["deadline_s"],
-                max_failed=settings["max_failed"],
-                name=agent["name"],
-                description=f"{agent['name']} on {settings['tasks']}",
-            )
-        )
+        summary = executor.run(job)
     finally:
         # What was asked for before a stop has been charged as well.
-        report = web.report()
-        append_report(folder, report)
+        report = executor.report()
+        if report is not None:
+            append_report(folder, report)
+    assert report is not None
     return Rolled(summary, task_ids, report)
 
 

@@ -36,16 +36,16 @@ _READ = (1, 2)
 ROWS = "episodes.jsonl"
 IMAGES = "images"
 
-EndReason = Literal["answered", "budget", "turns", "context", "deadline", "web", "tool", "judge", "policy"]
+EndReason = Literal["answered", "budget", "turns", "context", "deadline", "web", "tool", "judge", "policy", "worker"]
 """How an episode ended: an answer; the tool budget, the turn limit or the context limit ran out; the wall clock ran out;
-the web, a tool, a judge or the policy itself failed."""
+the web, a tool, a judge or the policy itself failed; the process that played it died again and again."""
 
 MODEL_USAGE: Mapping[str, str] = {
     f"model_{name}": name for name in ("calls", "prompt_tokens", "completion_tokens", "unmetered", "cost")
 }
 """What a policy tells of its model, by its name in the usage of an episode; see `wildenv.policy.Policy`."""
 
-INFRASTRUCTURE: frozenset[str] = frozenset({"deadline", "web", "tool", "judge", "policy"})
+INFRASTRUCTURE: frozenset[str] = frozenset({"deadline", "web", "tool", "judge", "policy", "worker"})
 """End reasons that are not the agent's doing: such an episode is not scored and is rolled again on resume."""
 
 
@@ -116,6 +116,12 @@ class Episode:
         """Returns the digests of what judges looked at besides the pictures shown: what was drawn, and the ground truth."""
         truth = [digest for verdict in self.verdicts for digest in verdict["evidence"].get("ground_truth", [])]
         return list(dict.fromkeys([*([] if self.drawn is None else [self.drawn["digest"]]), *truth]))
+
+    def pictures(self) -> list[str]:
+        """Returns the digests of all pictures a record needs beside it: shown, before the pixel policy, and judged."""
+        shown = [ImageRecord.from_dict(row) for row in self.images]
+        digests = [digest for image in shown for digest in (image.digest, image.source)]
+        return list(dict.fromkeys([*digests, *self.judged_pictures()]))
 
     def without_model_usage(self) -> Episode:
         """Returns a copy without `MODEL_USAGE`: what playing its messages again gives."""
@@ -225,11 +231,7 @@ class EpisodeWriter:
         """
         episode.validate()
         try:
-            for row in episode.images:
-                image = ImageRecord.from_dict(row)
-                for digest in (image.digest, image.source):
-                    self._copy(digest, store)
-            for digest in episode.judged_pictures():
+            for digest in episode.pictures():
                 self._copy(digest, store)
             with self._rows.open("ab") as rows:
                 rows.write(_canonical(episode.to_dict()) + b"\n")

@@ -11,10 +11,8 @@ generators and judges have time limits of their own, and one without holds up it
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,35 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from wildenv.env import WildEnv
-from wildenv.episode import INFRASTRUCTURE, MODEL_USAGE, ROWS, Episode, EpisodeWriter, read_episodes
-from wildenv.errors import ConfigError, InfrastructureError, told
+from wildenv.episode import MODEL_USAGE, Episode
+from wildenv.errors import ConfigError, told
+from wildenv.harvest import Harvest
+from wildenv.harvest import RolloutSummary as RolloutSummary
+from wildenv.harvest import episode_seed as episode_seed
 from wildenv.lock import only_writer
 from wildenv.policy import Policy
-from wildenv.progress import progress_bar
-
-_LOOKED_AT = 20
-
-
-@dataclass(slots=True)
-class RolloutSummary:
-    """What a rollout did.
-
-    Attributes:
-        rolled: Episodes played now.
-        kept: Episodes found finished and kept.
-        end_reasons: How the played ones ended.
-        failures: Task id and reason of each that failed.
-    """
-
-    rolled: int = 0
-    kept: int = 0
-    end_reasons: Counter[str] = field(default_factory=Counter)
-    failures: list[tuple[str, str]] = field(default_factory=list)
-
-
-def episode_seed(seed: int, task_id: str) -> int:
-    """Returns the seed of a task's episode: the same for the same run seed and task, whatever else is rolled."""
-    return int.from_bytes(hashlib.sha256(f"{seed}:{task_id}".encode()).digest()[:4], "big")
 
 
 async def play(env: WildEnv, policy: Policy, task_id: str, seed: int, deadline_s: float | None = None, name: str = "") -> Episode:
@@ -120,15 +96,21 @@ async def rollout(
     if deadline_s is not None and not deadline_s > 0:
         raise ConfigError(f"deadline_s={deadline_s} must be above 0; null sets no limit")
     with only_writer(folder):
-        writer = EpisodeWriter(folder)
         env, policies = make_env(), [make_policy()]
         name = name or type(policies[0]).__name__
-        done = _finished(writer.folder, resume, name, env.web.digest)
-        wanted = list(dict.fromkeys(task_ids))
-        todo = [task_id for task_id in wanted if (task_id, episode_seed(seed, task_id)) not in done]
-        summary = RolloutSummary(kept=len(wanted) - len(todo))
+        harvest = Harvest(
+            Path(folder),
+            task_ids,
+            seed,
+            name,
+            env.web.digest,
+            max_failed=max_failed,
+            resume=resume,
+            progress=progress,
+            description=description,
+        )
+        todo = harvest.todo
         slots = [_Slot(env), *(_Slot(make_env()) for _ in range(min(concurrency, len(todo)) - 1))]
-        bar = progress_bar(description, len(wanted), "ep", done=summary.kept, hidden=not progress)
         free, writing = asyncio.Semaphore(len(slots)), asyncio.Lock()
 
         async def one(task_id: str) -> None:
@@ -137,15 +119,14 @@ async def rollout(
                 policy = policies.pop() if policies else make_policy()
                 episode = await _play(slot, policy, task_id, episode_seed(seed, task_id), deadline_s, name)
                 async with writing:
-                    await asyncio.to_thread(writer.append, episode, slot.env.store)
+                    await asyncio.to_thread(harvest.write, episode, slot.env.store)
             finally:
                 if slot.stuck:
                     slot.threads.shutdown(wait=False)
                     slot = _Slot(make_env())
                 slots.append(slot)
                 free.release()
-            _count(summary, episode, max_failed)
-            bar.update()
+            harvest.count(episode)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -155,23 +136,10 @@ async def rollout(
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
-            bar.close()
+            harvest.close()
             for slot in slots:
                 slot.threads.shutdown(wait=False)
-        return summary
-
-
-def _count(summary: RolloutSummary, episode: Episode, max_failed: float | None) -> None:
-    summary.rolled += 1
-    summary.end_reasons[episode.end_reason] += 1
-    if episode.failure is None:
-        return
-    summary.failures.append((episode.task_id, f"{episode.end_reason}: {episode.failure}"))
-    if max_failed is not None and summary.rolled >= _LOOKED_AT and len(summary.failures) > max_failed * summary.rolled:
-        raise InfrastructureError(
-            f"{len(summary.failures)} of {summary.rolled} episodes failed, more than max_failed={max_failed}; the last: "
-            f"{summary.failures[-1][1]}"
-        )
+        return harvest.summary
 
 
 @dataclass(slots=True)
@@ -234,20 +202,3 @@ def _told(episode: Episode, policy: Policy) -> Episode:
         )
     episode.usage = {**episode.usage, **told}
     return episode
-
-
-def _finished(folder: Path, resume: bool, name: str, web: str) -> set[tuple[str, int]]:
-    if not (folder / ROWS).exists():
-        return set()
-    done = set()
-    for episode in read_episodes(folder):
-        if not resume:
-            raise ConfigError(f"{folder} holds episodes already; set resume=true or name another folder")
-        if (episode.policy, episode.web) != (name, web):
-            raise ConfigError(
-                f"{folder} holds episodes of policy {episode.policy!r} in web {episode.web[:12]}; "
-                f"this run is of policy {name!r} in web {web[:12]}: name another folder"
-            )
-        if episode.end_reason not in INFRASTRUCTURE:
-            done.add((episode.task_id, episode.seed))
-    return done

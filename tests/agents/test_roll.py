@@ -49,7 +49,7 @@ def test_a_roll_that_ends_with_an_error_leaves_its_line_on_the_web(tmp_path: Pat
         make_env().web.text_search("kit", 3, None)
         raise InfrastructureError("too many episodes failed")
 
-    monkeypatch.setattr("agents.roll.rollout", stopped)
+    monkeypatch.setattr("agents.executors.local.rollout", stopped)
     agent = {"_target_": "agents.baselines.direct_search.DirectSearch", "name": "direct_search"}
     with pytest.raises(InfrastructureError, match="too many"):
         roll(agent, {"web": "miniweb", "world": {"events": 60}}, SETTINGS, tmp_path, 0)
