@@ -21,8 +21,10 @@ from rich.console import Console
 
 from agents.roll import roll, web_line, web_name
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
+from agents.track import finish_wandb, start_wandb
 from benchmarks.savanna.scores import Scores, score
 from benchmarks.savanna.tables import MINIWEB_NOTE, component_table, extras_line, failure_table, score_table
+from benchmarks.savanna.track import track_scores
 from wildenv.episode import Episode, LatestEpisodes
 from wildenv.errors import ConfigError
 from wildenv.files import read_text
@@ -42,11 +44,14 @@ def main(composed: DictConfig) -> None:
         config = plain(composed)
         folder = Path(config["folder"] or run_dir())
         freeze(config, run_dir())
+        start_wandb(config["logger"], config, run_dir())
         agent = config["agent"]
         kappa = kappa_of(config["benchmark"], config["env"])
         episodes = play_all(config, folder, agent)
         scores = score(episodes, kappa)
         (folder / SCORES).write_text(json.dumps(asdict(scores), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        track_scores(scores, of_miniweb(config))
+        finish_wandb()
         console = Console()
         if COMPONENT in scores.components or not scores.components:
             console.print(score_table(scores, f"{agent['name']} on {config['benchmark']['tasks']}"))
@@ -80,7 +85,7 @@ def play_all(config: Config, folder: Path, agent: Config) -> list[Episode]:
         The last record of each task of the benchmark, by task id.
     """
     settings = {key: config[key] for key in ("concurrency", "deadline_s", "max_failed")} | config["benchmark"]
-    rolled = roll(agent, config["env"], settings, folder, config["seed"])
+    rolled = roll(agent, config["env"], settings, folder, config["seed"], config["executor"])
     notes = Console(stderr=True)
     for task_id, reason in rolled.summary.failures[:_NAMED]:
         notes.print(f"failed: {task_id}: {reason}", markup=False)

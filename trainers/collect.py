@@ -20,6 +20,7 @@ from rich.table import Table
 
 from agents.roll import roll, web_line, web_name
 from agents.runs import Config, fix_spelling, freeze, plain, plain_errors, run_dir
+from agents.track import finish_wandb, log_summary, log_table, start_wandb
 from trainers.data import Row, RowFolder, RowWriter
 from trainers.filters import FILTERS, FilterReport, FilterSettings, keep
 from trainers.hub import write_dataset
@@ -39,10 +40,12 @@ def main(composed: DictConfig) -> None:
     with plain_errors():
         config = plain(composed)
         freeze(config, run_dir())
-        collect(config, config["env"], config["agent"], config["seed"])
+        start_wandb(config["logger"], config, run_dir())
+        collect(config, config["env"], config["agent"], config["seed"], config["executor"])
+        finish_wandb()
 
 
-def collect(settings: Mapping[str, Any], env: Config, agent: Config, seed: int) -> Path:
+def collect(settings: Mapping[str, Any], env: Config, agent: Config, seed: int, executor: Config | None = None) -> Path:
     """Collects rows.
 
     Args:
@@ -50,6 +53,7 @@ def collect(settings: Mapping[str, Any], env: Config, agent: Config, seed: int) 
         env: Arguments of `wildenv.registration.make_env`, `tasks` excepted.
         agent: ``conf/agent`` entry as plain values, see `agents.maker`.
         seed: Of the run.
+        executor: ``conf/executor`` entry as plain values; None plays in this process.
 
     Returns:
         The folder with episodes, pictures and rows.
@@ -59,11 +63,12 @@ def collect(settings: Mapping[str, Any], env: Config, agent: Config, seed: int) 
     """
     folder = Path(settings["folder"] or default_folder(settings, env, agent, seed))
     filters = FilterSettings(**settings["filters"])
-    rolled = roll(agent, env, settings, folder, seed)
+    rolled = roll(agent, env, settings, folder, seed, executor)
     _print_rollout(rolled.summary)
     _CONSOLE.print(web_line(rolled.web), markup=False)
     report = write_rows(folder, filters, set(rolled.task_ids))
     print_report(report)
+    _track(rolled.summary, report)
     _CONSOLE.print(f"{report.kept} rows in {folder}")
     if not report.kept:
         raise ConfigError(f"none of {report.total} episodes passed the filters; see {folder / REPORT} and loosen collect.filters")
@@ -102,6 +107,14 @@ def print_report(report: FilterReport) -> None:
         table.add_row(f"removed: {name}", str(removed), f"{removed / max(1, report.total):.1%}")
     table.add_row("kept", str(report.kept), f"{report.kept / max(1, report.total):.1%}")
     _CONSOLE.print(table)
+
+
+def _track(summary: RolloutSummary, report: FilterReport) -> None:
+    removed = {name: len(report.removed[name]) for name in FILTERS}
+    counts = {"episodes/collected": report.total, "episodes/kept": report.kept, "episodes/rolled": summary.rolled}
+    ends = {f"ended/{reason}": count for reason, count in summary.end_reasons.items()}
+    log_summary({**counts, **{f"removed/{name}": count for name, count in removed.items()}, **ends})
+    log_table("filters", ["filter", "episodes removed"], list(removed.items()))
 
 
 def _print_rollout(summary: RolloutSummary) -> None:

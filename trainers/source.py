@@ -40,7 +40,7 @@ def prepare(config: Config, folder: Path) -> Path:
             return Path(data["path"])
         case "episodes":
             if data["path"] is None:
-                return collect(config["collect"], config["env"], config["agent"], config["seed"])
+                return collect(config["collect"], config["env"], config["agent"], config["seed"], config.get("executor"))
             if not (Path(data["path"]) / ROWS).is_file():
                 raise ConfigError(
                     f"data.path={data['path']}: there is no {ROWS} in it; run python -m trainers.collect folder={data['path']}"
