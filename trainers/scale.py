@@ -7,10 +7,9 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 from rich.console import Console
 from rich.table import Table
-
-from agents.runs import plain
 
 
 def scale_changes(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
@@ -22,11 +21,18 @@ def scale_changes(config: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
         Setting, value without scale, value in this run; in the order of the config.
     """
     chosen = HydraConfig.get()
-    kept = [override for override in chosen.overrides.task if not override.startswith("scale=")]
-    without = plain(hydra.compose(config_name=chosen.job.config_name, overrides=[*kept, "scale=none"]))
-    before, after = _flatten(without), _flatten(config)
+    names = {override: override.lstrip("+~").split("=")[0] for override in chosen.overrides.task}
+    # A value that was typed may be of a setting that only this scale has, and is not of the scale's making.
+    values = tuple(name for name in names.values() if "." in name)
+    kept = [override for override, name in names.items() if name != "scale" and name not in values]
+    # What has to be typed is missing here.
+    without = OmegaConf.to_container(hydra.compose(chosen.job.config_name, overrides=[*kept, "scale=none"]), resolve=True)
+    assert isinstance(without, dict)
+    before, after = _flatten({str(key): value for key, value in without.items()}), _flatten(config)
     keys = [*after, *(key for key in before if key not in after)]
-    return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
+    changed = [key for key in keys if before.get(key) not in (after.get(key), "???")]
+    own = tuple(f"{one}." for one in values)
+    return [(key, before.get(key), after.get(key)) for key in changed if not f"{key}.".startswith(own)]
 
 
 def print_changes(changes: list[tuple[str, Any, Any]]) -> None:

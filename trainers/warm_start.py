@@ -43,7 +43,7 @@ def start_model(config: Config, folder: Path) -> Config:
             )
         if not str(config["tasks"]).startswith("miniweb:"):
             raise ConfigError("model=nano has no path; set model.path to a checkpoint, for example of trainers.sft")
-        _train(config, folder / WARM_START)
+        _train(config, (folder / WARM_START).resolve())
         found = folder / WARM_START / (BEST if (folder / WARM_START / BEST).is_dir() else LAST)
     return {**config, "model": {**model, "path": str(found)}}
 
@@ -59,9 +59,10 @@ def _train(config: Config, folder: Path) -> None:
         "scale=laptop",
         f"seed={config['seed']}",
         f"model.seed={config['model']['seed']}",
-        f"hydra.run.dir={folder}",
+        f"hydra.run.dir='{folder}'",
         f"collect.tasks={config['tasks']}",
         f"collect.limit={settings['tasks']}",
+        f"collect.folder='{folder / 'episodes'}'",
         f"trainer.max_steps={settings['steps']}",
         f"trainer.eval_steps={settings['steps']}",
         "logger=none",

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.maker import make_policy
+from agents.rewarder import open_reward
 from agents.runs import Config
 from wildenv.policy import Policy
-from wildenv.registration import ORACLE, make_env, make_reader, make_reward, make_web
+from wildenv.registration import make_env, make_reader, make_web
 from wildenv.rollout import WildEnv
 from wildenv.task import TaskSource
 from wildenv.web.client import WebClient
@@ -81,6 +82,6 @@ class Parts:
         Raises:
             ConfigError: Naming the setting that is wrong.
         """
-        reward = make_reward(env.get("reward", ORACLE), tasks, env.get("world"), env.get("limits"))
+        reward = open_reward(env, tasks)
         shared: dict[str, Any] = {"tasks": source, "web": web, "reader": make_reader(env.get("reader")), "reward": reward}
         return cls(web, partial(make_env, **{**env, **shared}), make_policy(agent))

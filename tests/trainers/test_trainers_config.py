@@ -74,6 +74,13 @@ def test_the_changes_of_scale_are_listed() -> None:
     assert "seed" not in changes
 
 
+def test_a_typed_value_of_a_setting_that_the_recipes_model_lacks_is_no_change_of_scale() -> None:
+    config = compose("experiment=ranger", "model.init=random", "trainer.learning_rate=0.5")
+    changes = {name for name, _, _ in scale_changes(config)}
+    assert "model.name" in changes
+    assert not {"model.init", "trainer.learning_rate"} & changes
+
+
 @pytest.mark.parametrize("group", ["agent", "data", "deepspeed", "logger", "model", "scale"])
 def test_every_choice_of_a_group_composes(group: str) -> None:
     required = {"agent": ["agent._target_=my.Policy"], "data": ["data.path=somewhere"]}.get(group, [])

@@ -16,6 +16,7 @@ import httpx
 from PIL import Image
 
 from agents.checkpoint import is_local
+from agents.rewarder import open_reward
 from trainers.checks.finding import Finding, Spared, Status, Unknown
 from trainers.checks.subject import GRPO, Subject
 from wildenv.aio import run_sync
@@ -80,6 +81,8 @@ def reward(subject: Subject) -> Iterator[Finding]:
     if subject.env["reward"] is None and subject.kind != GRPO:
         raise Spared("env.reward is null: episodes are not scored")
     made = _reward(subject)
+    if made is None:
+        raise ConfigError("env.reward is null: there is nothing to learn from; choose reward=dual or another of conf/reward")
     shown, embedded = type(made).__name__, _web(subject).get("search") == _EMBEDDED
     if isinstance(made, CombinedReward):
         shown = ", ".join(component.name for component in made.components)
@@ -180,16 +183,13 @@ def _live(subject: Subject) -> WebClient:
     return make_web(values, subject.env.get("world"), subject.env.get("undated", "keep"))
 
 
-def _reward(subject: Subject) -> Reward:
+def _reward(subject: Subject) -> Reward | None:
     """Returns the reward of the run, keeping nothing: what is asked here is no part of a recording."""
     given = subject.env["reward"]
     if isinstance(given, Mapping) and "_target_" not in given:
         given = {**given, **{part: _storeless(given[part]) for part in ("judge", "generator") if part in given}}
-    # Brings TRL along.
-    from trainers.rl.scoring import open_reward
-
     env = {"world": subject.env.get("world"), "limits": subject.env.get("limits"), "reward": given}
-    return open_reward({"tasks": subject.task_settings["tasks"], "env": env})
+    return open_reward(env, subject.task_settings["tasks"])
 
 
 def _components(subject: Subject) -> list[Any]:

@@ -191,7 +191,7 @@ class Subject:
         if self.kind == SFT:
             return str(getattr(make_policy(self.config["agent"])(), "system_prompt", None) or load_prompt("lci"))
         # Brings TRL along.
-        from trainers.rl.scoring import system_prompt
+        from trainers.rl.system_prompt import system_prompt
 
         return system_prompt(self.config)
 

@@ -10,6 +10,7 @@ from trl import GRPOConfig
 
 from agents import checkpoint
 from agents.checkpoint import Loaded
+from agents.rewarder import open_reward
 from agents.runs import Config
 from trainers.arguments import lora
 from trainers.rl.adapter import open_adapter
@@ -18,7 +19,7 @@ from trainers.rl.dataset import task_rows
 from trainers.rl.generation import InProcess
 from trainers.rl.response import let_read
 from trainers.rl.rollout import Limits
-from trainers.rl.scoring import open_reward, system_prompt
+from trainers.rl.system_prompt import system_prompt
 from trainers.rl.trainer import Masks, RolloutTrainer
 from wildenv.adapters.trl import environments, reward_functions
 from wildenv.errors import ConfigError
@@ -52,7 +53,10 @@ def open_trainer(config: Config, folder: Path) -> Opened:
     """
     settings, rollout, env = config["trainer"], config["rollout"], config["env"]
     tasks = make_tasks(config["tasks"], env["world"])
-    rewards = reward_functions(open_reward(config), settings["judge_concurrency"])
+    reward = open_reward(env, config["tasks"])
+    if reward is None:
+        raise ConfigError("env.reward=null: there is nothing to learn from; choose reward=dual or another of conf/reward")
+    rewards = reward_functions(reward, settings["judge_concurrency"])
     # Before the model: under ZeRO-3 its weights are partitioned as they are created.
     arguments = grpo_arguments(config, folder, rewards)
     loaded = checkpoint.from_config(config["model"])

@@ -142,6 +142,10 @@ def test_the_dual_reward_is_two_functions_that_judge_each_answer_once(small_worl
     environments_ = answered(small_world, ["a", "b", "a", "b"])
     assert asyncio.run(scores(functions, environments_)) == [[1.0, 0.4, 1.0, 0.4], [0.5, 0.0, 0.5, 0.0]]
     assert (image.asked, text.asked, image.most) == (4, 4, 2)
+    logged: list[tuple[str, float]] = []
+    for one in functions:
+        asyncio.run(one.function(environments=environments_, log_metric=lambda *pair: logged.append(pair)))
+    assert logged == [("components/generation", pytest.approx(0.7)), ("components/sufficiency", pytest.approx(0.25))]
     rewards = [session_of(one).episode.reward for one in environments_]
     assert rewards == pytest.approx([0.875, 0.3, 0.875, 0.3])
     assert all(session_of(one).episode.reward_valid for one in environments_)

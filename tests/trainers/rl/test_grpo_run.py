@@ -118,6 +118,7 @@ def test_what_a_run_leaves_behind(coin_folder: Path, tmp_path: Path) -> None:
         "searches/repeated",
     } <= set(last)
     image, text = (losses(tmp_path, f"rewards/{name}_reward/mean") for name in ("image", "text"))
+    assert {f"components/{name}" for name in ("generation", "identity", "context", "sufficiency")} <= set(last)
     assert losses(tmp_path, "reward") == pytest.approx({step: 0.75 * image[step] + 0.25 * text[step] for step in image}, abs=1e-6)
     for name in ("reward.png", "health.png", "metrics.parquet", "last/config.json", "last/chat_template.jinja"):
         assert (tmp_path / name).is_file(), name

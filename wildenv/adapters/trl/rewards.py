@@ -1,8 +1,9 @@
 """A reward as TRL's batch functions: one for each component that carries weight.
 
 Each function is given the whole batch and scores it at once; however many functions there are, an answer is drawn and judged
-once. All functions return None, which TRL calls abstaining, for a rollout whose episode failed for no fault of the agent's or of
-which one component is unscored: TRL 1.16 adds up what the functions of a rollout return as if a None among numbers were a 0.
+once, and the means of all components, those without weight too, are logged. All functions return None, which TRL calls
+abstaining, for a rollout whose episode failed for no fault of the agent's or of which one component is unscored: TRL 1.16 adds up
+what the functions of a rollout return as if a None among numbers were a 0.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class _Scored:
         self._concurrency = concurrency
         self._running: dict[int, asyncio.Task[None]] = {}
         self._free: asyncio.Semaphore | None = None
+        self._logged: list[RewardReport] = []
 
     async def all(self, sessions: Sequence[Session]) -> None:
         """Scores the sessions that have not been scored yet."""
@@ -90,6 +92,17 @@ class _Scored:
         for session in sessions:
             self._running.pop(id(session), None)
 
+    def log(self, sessions: Sequence[Session], log_metric: Callable[[str, float], None]) -> None:
+        """Logs the mean of every component of a batch, parts included, over the answers it was scored for; once a batch."""
+        reports = [session.report for session in sessions if session.report is not None]
+        if len(reports) == len(self._logged) and all(one is other for one, other in zip(reports, self._logged, strict=True)):
+            return
+        self._logged = reports
+        for name in sorted({name for report in reports for name in report.components}):
+            values = [value for report in reports if (value := report.components.get(name)) is not None]
+            if values:
+                log_metric(f"components/{name}", sum(values) / len(values))
+
     async def _one(self, session: Session, free: asyncio.Semaphore) -> None:
         if not session.ended:
             session.env.stop("turns")
@@ -99,9 +112,13 @@ class _Scored:
 
 
 def _function(name: str, weight: float, asked: _Scored, read: Callable[[RewardReport], float | None]) -> RewardFunction:
-    async def function(environments: Sequence[WildTools], **_: Any) -> list[float | None]:
+    async def function(
+        environments: Sequence[WildTools], log_metric: Callable[[str, float], None] | None = None, **_: Any
+    ) -> list[float | None]:
         sessions = [session_of(environment) for environment in environments]
         await asked.all(sessions)
+        if log_metric is not None:
+            asked.log(sessions, log_metric)
         return [_read(session.report, read) for session in sessions]
 
     function.__name__ = function.__qualname__ = name
