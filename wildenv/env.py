@@ -16,7 +16,7 @@ import gymnasium
 
 from wildenv.aio import run_sync
 from wildenv.budget import Budget, Limits
-from wildenv.disarm import disarm
+from wildenv.chronicle import Chronicle
 from wildenv.episode import INFRASTRUCTURE, EndReason, Episode
 from wildenv.episode_form import check_rows
 from wildenv.errors import ConfigError, InfrastructureError, MessageError, ToolError, UsageError, told
@@ -27,20 +27,15 @@ from wildenv.messages import (
     Answer,
     Message,
     ToolCall,
-    assistant_message,
     observation_text,
     parse_action,
     parse_answer,
     text_block,
-    text_of,
-    to_hermes,
-    tool_message,
-    unreadable_message,
 )
 from wildenv.policy import Observation
 from wildenv.rewards.base import Reward, RewardReport, checked_report
 from wildenv.scoring import UNASKED, ask, submission_of, unscored, write_report
-from wildenv.secrets import scrub, scrubbed
+from wildenv.secrets import scrub
 from wildenv.spaces import Pictures, Unicode
 from wildenv.task import Task, TaskSource
 from wildenv.tools.answer import answer_schema
@@ -208,8 +203,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
             messages=messages,
             end_reason="turns",
         )
-        self._budget.spend_text(system_prompt + opening)
-        self._episode.usage = self._budget.usage()
+        self._chronicle = Chronicle(self._episode, self._gallery, self._budget)
         return self._observe(opening, []), self._info()
 
     def step(self, action: str | dict[str, Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -229,11 +223,9 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
         try:
             parsed = parse_action(action, self._budget.turns)
         except MessageError as error:
-            replies = self._unreadable(action, error)
+            replies = [self._chronicle.unreadable(action, error)]
         else:
-            said = scrubbed(assistant_message(parsed))
-            self.episode.messages.append(said)
-            self._budget.spend_text(to_hermes(said))
+            self._chronicle.said(parsed)
             if parsed.calls[0].name != ANSWER and self._budget.calls_left < 1:
                 return self._end("budget", self._close(parsed.calls))
             replies = []
@@ -248,7 +240,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                     replies.append(self._call(call))
                 except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - a tool's failure is not the agent's doing
                     failure = f"{call.name}: {told(error)}"
-                    self._log(call.id, call.name, failure, [], 0.0)
+                    self._chronicle.broken(call, failure)
                     return self._end("web" if isinstance(error, InfrastructureError) else "tool", replies, failure=failure)
         if self._budget.out_of_turns:
             return self._end("turns", replies)
@@ -307,15 +299,6 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
             lines.extend(f"-> {function['name']} {function['arguments']}" for function in functions)
         return "\n".join(lines)
 
-    def _unreadable(self, action: Any, error: MessageError) -> list[Message]:
-        said = scrubbed(unreadable_message(action))
-        reply: Message = {"role": "user", "content": [text_block(scrub(f"[error] {error}"))]}
-        self.episode.messages += [said, reply]
-        self._budget.unreadable += 1
-        self._budget.spend_text(text_of(said) + str(error))
-        self._log("", "", str(error), [], 0.0)
-        return [reply]
-
     def _call(self, call: ToolCall) -> Message:
         started = time.perf_counter()
         error = ""
@@ -344,7 +327,7 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
                     decisions = [refused.decision.to_dict()]
             if self._budget.calls_left == 0:
                 blocks.append(text_block("[0 tool calls left: answer now]"))
-        return self._reply(call, blocks, error, decisions, notes, time.perf_counter() - started)
+        return self._chronicle.replied(call, blocks, error, decisions, notes, time.perf_counter() - started)
 
     def _answer(self, call: ToolCall) -> Answer | Message:
         try:
@@ -354,41 +337,12 @@ class WildEnv(gymnasium.Env[Observation, str | dict[str, Any]]):
             if len(answer.references) > self.limits.references:
                 raise ToolError(f"{len(answer.references)} references; at most {self.limits.references} are taken")
         except (MessageError, ToolError) as error:
-            return self._reply(call, [text_block(f"[error] {error}")], str(error), [], [], 0.0)
+            return self._chronicle.refused(call, str(error))
         return answer
 
     def _close(self, calls: Sequence[ToolCall]) -> list[Message]:
         error = "no tool calls left; the episode ends without an answer"
-        return [self._reply(call, [text_block(f"[error] {error}")], error, [], [], 0.0) for call in calls]
-
-    def _reply(
-        self,
-        call: ToolCall,
-        blocks: list[dict[str, Any]],
-        error: str,
-        decisions: list[dict[str, Any]],
-        notes: list[str],
-        seconds: float,
-    ) -> Message:
-        # A tool of a third party may forget what the fence is for; an error may quote what the agent wrote.
-        inert = [text_block(disarm(scrub(block["text"]))) if block["type"] == "text" else block for block in blocks]
-        message = tool_message(call, inert)
-        for block in inert:
-            if block["type"] == "image":
-                self._budget.spend_image(*self._gallery.shown_size(block["id"]))
-            else:
-                self._budget.spend_text(block["text"])
-        self.episode.images += [scrubbed(record.to_dict()) for record in self._gallery.since(len(self.episode.images))]
-        self.episode.messages.append(message)
-        self.episode.decisions += [{"call": call.id, **scrubbed(decision)} for decision in decisions]
-        self._log(call.id, call.name, error, notes, seconds)
-        return message
-
-    def _log(self, call_id: str, name: str, error: str, notes: list[str], seconds: float) -> None:
-        step = {"call": call_id, "name": name, "ok": not error, "error": error, "notes": notes}
-        self.episode.steps.append(scrubbed(step))
-        self.episode.timings.append(round(seconds, 6))
-        self.episode.usage = self._budget.usage()
+        return [self._chronicle.refused(call, error) for call in calls]
 
     def _judge(self, answer: Answer) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         self._submission = submission_of(answer, self._gallery, self.store, self._budget.usage())
