@@ -29,6 +29,7 @@ from wildenv.messages import ANSWER, Message
 
 _CALL_MARK = "<tool_call>"
 _THINKING = ("<think>", "</think>")
+_PLACEHOLDERS = ("<|image_pad|>", "<|video_pad|>")
 _CACHED_VALUES = 32_000_000
 """Patch values kept between calls (128 MB of float32)."""
 
@@ -106,6 +107,12 @@ class TrajectoryEncoder:
         self._control = re.compile("|".join(map(re.escape, control)) or r"(?!)")
         self._pixels: OrderedDict[str, tuple[torch.Tensor, torch.Tensor]] = OrderedDict()
         self._held = 0
+
+    @property
+    def placeholders(self) -> list[int]:
+        """Ids that stand for pictures or films. A model must not write one: there would be no picture to it."""
+        known = self.tokenizer.added_tokens_encoder
+        return sorted({known[token] for token in (self.image_token, *_PLACEHOLDERS) if token in known})
 
     @property
     def vision(self) -> bool:

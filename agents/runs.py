@@ -41,6 +41,9 @@ _PACKAGES = (
     "pillow",
 )
 
+_INTERRUPTED = 130
+"""What a shell says of a command that Ctrl-C ended."""
+
 Config = dict[str, Any]
 
 
@@ -119,6 +122,9 @@ def plain_errors() -> Iterator[None]:
             sys.stderr.write(f"error: {error}\n")
             raise
         raise SystemExit(f"error: {error}") from error
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        raise SystemExit(_INTERRUPTED) from None
 
 
 @contextmanager

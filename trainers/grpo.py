@@ -23,10 +23,12 @@ from trainers.launch import begin, enter
 from trainers.preflight import asked, preflight_or_stop, take
 from trainers.scale import print_changes, scale_changes
 from trainers.settings import check_settings
+from wildenv.errors import ConfigError
 
 # TRL reports its use otherwise; a run talks to nobody unless it is told to.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-_CONSOLE = Console()
+# Commands that are printed must survive being copied.
+_CONSOLE = Console(soft_wrap=True, highlight=False)
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="grpo")
@@ -36,6 +38,7 @@ def main(composed: DictConfig) -> None:
         config = plain(composed)
         check_settings(config)
         folder = run_dir()
+        check_empty(folder, config["trainer"]["resume"])
         print_changes(scale_changes(config))
         preflight_or_stop(config, folder, "grpo", only=take(config))
         begin("trainers.grpo", config, folder, prepare_once, train)
@@ -63,26 +66,31 @@ def train(config: Config, folder: Path) -> dict[str, float]:
         InfrastructureError: If nothing could be scored for some batches in a row.
     """
     # Heavy imports wait until the config is known to be sound.
-    from transformers import set_seed
+    from transformers import ProgressCallback, set_seed
     from transformers.integrations import get_reporting_integration_callbacks
 
     from agents.track import finish_wandb, start_wandb
     from trainers.arguments import last_checkpoint
     from trainers.export import LAST, export
     from trainers.figures import GRPO_FIGURES
+    from trainers.quiet import quiet
     from trainers.rl.alarms import Alarms
+    from trainers.rl.lines import Lines
     from trainers.rl.opening import open_trainer
     from trainers.rl.watch import Watcher
     from trainers.track import LocalLog
     from trainers.trajectories import ROLLOUTS
     from trainers.warm_start import start_model
 
+    quiet()
     settings = config["trainer"]
     folder.mkdir(parents=True, exist_ok=True)
     set_seed(config["seed"])
     config = start_model(config, folder)
     opened = open_trainer(config, folder)
     trainer, watcher = opened.trainer, None
+    trainer.remove_callback(ProgressCallback)
+    trainer.add_callback(Lines())
     trainer.add_callback(Alarms(settings["alarms"], folder))
     trainer.add_callback(LocalLog(folder, GRPO_FIGURES))
     if trainer.is_world_process_zero():
@@ -99,6 +107,21 @@ def train(config: Config, folder: Path) -> dict[str, float]:
         _CONSOLE.print(f"what it rolled: python -m benchmarks.report run={folder / ROLLOUTS}")
         _CONSOLE.print(f"what it can do: python -m benchmarks.evaluate agent=local model.path={folder / LAST}")
     return last_record(trainer.state.log_history)
+
+
+def check_empty(folder: Path, resume: str | None) -> None:
+    """Refuses to mix two runs in one directory.
+
+    Raises:
+        ConfigError: If the directory holds a run, unless it is the one that goes on.
+    """
+    from trainers.track import METRICS
+
+    begun = [] if resume is None else [Path(resume).resolve(), *Path(resume).resolve().parents]
+    if (folder / METRICS).exists() and folder.resolve() not in begun:
+        raise ConfigError(
+            f"hydra.run.dir={folder} holds a run; name another directory, or go on with it by trainer.resume={folder}"
+        )
 
 
 def updates(settings: Config, tasks: int) -> int:

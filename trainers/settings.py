@@ -95,6 +95,10 @@ _GRPO: _Rules = {
     "rollout.concurrency": _or_null(_whole(1)),
     "rollout.deadline_s": _or_null(_number(0, open_end=True)),
 }
+_MADE_FOR = {
+    "sft": "experiment=ranger, and scale=laptop, cluster or none",
+    "grpo": "experiment=gen_searcher or gen_searcher_released, and scale=laptop_grpo, cluster_grpo or none",
+}
 RULES: dict[str, _Rules] = {"sft": _SHARED | _SFT, "grpo": _SHARED | _GRPO}
 
 
@@ -115,7 +119,8 @@ def check_settings(config: Config) -> None:
     strange = sorted(others & set(config["trainer"]))
     if strange:
         raise ConfigError(
-            f"trainer.{strange[0]} is no setting of trainers.{task}; choose a scale and a trainer that were made for it"
+            f"experiment or scale was made for another trainer (trainer.{strange[0]} is no setting of trainers.{task}); with "
+            f"trainers.{task} choose {_MADE_FOR[task]}"
         )
 
 

@@ -26,7 +26,8 @@ from wildenv.errors import ConfigError
 
 # TRL reports its use otherwise; a run talks to nobody unless it is told to.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-_CONSOLE = Console()
+# Commands that are printed must survive being copied.
+_CONSOLE = Console(soft_wrap=True, highlight=False)
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="sft")
@@ -79,10 +80,12 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     from trainers.export import export
     from trainers.fit import fit_rows, write_report
     from trainers.model import provide_model
+    from trainers.quiet import quiet
     from trainers.source import prepare
     from trainers.track import LocalLog
     from trainers.trainer import TrajectoryTrainer, as_dataset
 
+    quiet()
     settings = config["trainer"]
     folder.mkdir(parents=True, exist_ok=True)
     set_seed(config["seed"])

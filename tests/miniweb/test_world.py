@@ -12,7 +12,7 @@ from PIL import Image
 
 from wildenv.errors import ConfigError, ToolError
 from wildenv.images import digest_of, encode
-from wildenv.miniweb.config import WorldConfig
+from wildenv.miniweb.config import GENERATOR_VERSION, WorldConfig
 from wildenv.miniweb.look import EMBLEMS, PALETTE
 from wildenv.miniweb.taxonomy import CATEGORIES, DOMAINS, SUBCATEGORIES
 from wildenv.miniweb.world import MiniWorld
@@ -204,3 +204,9 @@ def test_addresses_are_unique_and_unknown_ones_are_refused(small_world: MiniWorl
 def test_a_task_of_another_world_is_refused(small_world: MiniWorld, task_id: str) -> None:
     with pytest.raises(ConfigError, match=task_id):
         small_world.target(task_id)
+
+
+def test_the_same_version_gives_the_same_world() -> None:
+    """What caches and packs rely on: whoever changes what is generated raises GENERATOR_VERSION, and then this digest."""
+    world = MiniWorld.generate(WorldConfig(events=120))
+    assert (GENERATOR_VERSION, world.digest[:16]) == (3, "6bc4856c9ab3b4f3")

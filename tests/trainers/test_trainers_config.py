@@ -96,6 +96,7 @@ def test_every_choice_of_a_group_composes_for_grpo(group: str) -> None:
     required = {
         "judge=model": ["judge.model.model=NAME", f"judge.model.{address}"],
         "generator=openai": ["generator.model=NAME"],
+        "reward=custom": ["reward._target_=my.module.MyReward"],
         "generator=qwen_edit": [f"generator.{address}"],
     }
     for file in sorted((ROOT / "conf" / group).glob("*.yaml")):
@@ -127,14 +128,15 @@ def test_the_released_values_are_a_variant() -> None:
     config = compose("experiment=gen_searcher_released", "scale=none", name="grpo")
     trainer, rollout = config["trainer"], config["rollout"]
     assert (trainer["prompts"], trainer["group"], trainer["passes"]) == (8, 6, 1)
+    assert (trainer["max_length"], config["env"]["limits"]["tokens"]) == (36000, 36000)
     assert (trainer["clip_low"], trainer["clip_high"], trainer["kl"], trainer["weight_decay"]) == (0.2, 0.28, 0.0, 0.01)
     assert (rollout["temperature"], rollout["top_p"], rollout["max_new_tokens"]) == (0.7, 0.95, 4096)
 
 
 def test_a_scale_of_another_trainer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="a scale"):
+    with pytest.raises(ConfigError, match="scale=laptop_grpo, cluster_grpo or none"):
         check_settings(compose("scale=cluster", name="grpo"))
-    with pytest.raises(ConfigError, match="a scale"):
+    with pytest.raises(ConfigError, match="scale=laptop, cluster or none"):
         check_settings({**compose(), "trainer": {**compose()["trainer"], "group": 6}})
 
 

@@ -111,9 +111,10 @@ def dummy_image(subject: Subject) -> Iterator[Finding]:
         raise Spared("a single rank waits for nobody")
     if asked:
         yield Finding(DUMMY, Status.PASSED, "a batch without pictures gets a masked one, so that all ranks use the same weights")
-    elif subject.zero_stage == 3:
+    elif (subject.zero_stage or 0) >= 2:
         raise ConfigError(
-            "under ZeRO-3 a rank whose batch has no picture leaves the others waiting for ever; set trainer.dummy_image=true"
+            "under ZeRO the ranks share gradients, or weights, in step: a rank whose batch has no picture has none of the vision "
+            "tower, and the run hangs or breaks off; set trainer.dummy_image=true"
         )
     else:
         yield Finding(
@@ -167,9 +168,9 @@ def patience(subject: Subject) -> Iterator[Finding]:
             f"rollout.deadline_s is null, and ranks that wait {_WATCHDOG_S} s for a slow one are ended; set rollout.deadline_s"
         )
     own = ceil(settings["group"] * settings["prompts"] / subject.ranks)
-    waves = ceil(own / (rollout["concurrency"] or own))
-    playing = waves * rollout["deadline_s"]
-    judging, drawing = _scoring(subject)
+    waves = ceil(own / settings["judge_concurrency"])
+    playing = rollout["deadline_s"]
+    judging, drawing = (waves * seconds for seconds in _scoring(subject))
     whole = playing + judging + drawing
     if whole >= _WATCHDOG_S:
         slowest = max((playing, "rollout.deadline_s"), (judging, "judge.model.timeout_s"), (drawing, "generator.timeout_s"))[1]

@@ -29,7 +29,7 @@ from wildenv.models.chat import NAMESPACE as CHATS
 from wildenv.models.chat import ChatModel
 from wildenv.models.reply import ReplyError
 from wildenv.registration import make_web
-from wildenv.rewards.base import Reward
+from wildenv.rewards.base import Reward, checked_report
 from wildenv.rewards.combined import CombinedReward
 from wildenv.secrets import secret_from_env
 from wildenv.task import Task
@@ -90,7 +90,9 @@ def reward(subject: Subject) -> Iterator[Finding]:
     if not embedded:
         yield Finding(REWARD, Status.PASSED, f"{shown}; not tried as a whole, its services are asked one by one")
         return
-    report = run_sync(made.score(*_answer(subject)))
+    task, submission = _answer(subject)
+    checked_report(run_sync(made.score(task, None)))
+    report = checked_report(run_sync(made.score(task, submission)))
     if not report.valid:
         unscored = "; ".join(verdict.reason for verdict in report.verdicts if verdict.unscored)
         raise ConfigError(f"reward: an answer with one reference was not scored ({unscored}); change judge or generator")

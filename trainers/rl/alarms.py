@@ -70,7 +70,12 @@ class Alarms(TrainerCallback):
         growth = answer / self._first_answer if answer and self._first_answer else None
         # Setting, measure, whether it may not be above (else below), and what it means.
         rules = (
-            ("zero_std_share", logs.get("frac_reward_zero_std"), True, "groups whose rewards are all alike teach nothing"),
+            (
+                "zero_std_share",
+                logs.get("frac_reward_zero_std"),
+                True,
+                "of the groups have rewards that are all alike: nothing is learnt from them",
+            ),
             ("entropy_min", logs.get("entropy"), False, "nats a token: the policy draws nearly always the same"),
             ("entropy_max", logs.get("entropy"), True, "nats a token: the policy draws nearly at random"),
             ("repeated_queries", logs.get("searches/repeated"), True, "of the searches repeat an earlier one of their rollout"),
@@ -81,7 +86,8 @@ class Alarms(TrainerCallback):
         for name, value, above, meaning in rules:
             limit = self._settings[name]
             if limit is not None and value is not None and (value > limit if above else value < limit):
-                found[name] = f"{value:.3g} {meaning} (trainer.alarms.{name}={limit})"
+                said = f"{value:.0%}" if meaning.startswith("of the") else f"{value:.3g}"
+                found[name] = f"{said} {meaning} (trainer.alarms.{name}={limit})"
         return found
 
     def _sound(self, step: int, name: str, sentence: str) -> None:

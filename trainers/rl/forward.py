@@ -86,17 +86,23 @@ class PictureForward:
 
     def _compute_loss(self: Any, model: Any, inputs: dict[str, Any]) -> Tensor:
         """Also logs how far the log-probabilities of what was drawn are from those it is trained with, before any update."""
+        metrics = self._metrics["train" if self.model.training else "eval"]
+        before = {name: len(values) for name, values in metrics.items()}
         loss: Tensor = super()._compute_loss(model, inputs)  # type: ignore[misc]
+        drawn = inputs["completion_mask"] * inputs["tool_mask"]
+        if not self.accelerator.reduce(drawn.sum(), "sum").item():
+            # TRL counts a pass in which nothing is learnt as one of entropy 0.
+            for name in list(metrics):
+                del metrics[name][before.get(name, 0) :]
         sampled = inputs.get("sampling_per_token_logps")
         if sampled is not None and self._step % (self.args.steps_per_generation * self.num_iterations) < min(
             self.args.gradient_accumulation_steps, self.args.steps_per_generation
         ):
-            drawn = (inputs["completion_mask"] * inputs["tool_mask"]).bool() & ~torch.isnan(sampled)
-            gap = (self._last_logps - sampled).abs()[drawn]
+            gap = (self._last_logps - sampled).abs()[drawn.bool() & ~torch.isnan(sampled)]
             sums = torch.stack([gap.sum(), torch.tensor(float(len(gap)), device=gap.device)])
             total, count = self.accelerator.reduce(sums, "sum").tolist()
             if count:
-                self._metrics["train" if self.model.training else "eval"]["sampling/logp_gap"].append(total / count)
+                metrics["sampling/logp_gap"].append(total / count)
         return loss
 
 

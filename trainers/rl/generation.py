@@ -7,7 +7,7 @@ state and are not repeatable. Not tried here for want of a GPU: vLLM itself; wha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -76,9 +76,7 @@ class InProcess:
         pad = end if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         inputs = pad_left(list(prompts), pad)
         width = inputs["input_ids"].shape[1]
-        # A drawn picture token would have no picture.
-        banned = [] if self._encoder.image_token_id is None else [self._encoder.image_token_id]
-        sampler = Sampler(seeds, self._temperature, self._top_p, banned)
+        sampler = Sampler(seeds, self._temperature, self._top_p, self._encoder.placeholders)
         out = self.model.generate(
             **{name: tensor.to(self.model.device) for name, tensor in inputs.items()},
             do_sample=False,
@@ -106,13 +104,15 @@ class Vllm:
     Args:
         backend: TRL's `VLLMGeneration`.
         counts: Returns the number of prompts of each rank, given this one's.
-        spare: A prompt for a rank that has none.
+        encoder: Of the model.
     """
 
-    def __init__(self, backend: Any, counts: Any, spare: Sequence[int]) -> None:
+    def __init__(self, backend: Any, counts: Callable[[int], list[int]], encoder: TrajectoryEncoder) -> None:
         self._backend = backend
         self._counts = counts
-        self._spare = list(spare)
+        # What a rank without prompts asks for.
+        self._spare = [encoder.tokenizer.eos_token_id]
+        self._placeholders = set(encoder.placeholders)
 
     def __call__(self, prompts: Sequence[Encoded], traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]:
         """Draws a turn for each prompt."""
@@ -125,8 +125,10 @@ class Vllm:
         pictures += [None] * missing
         images = pictures if any(pictures) else None
         _, drawn, log_probs, _ = self._backend.generate(prompts=ids, images=images, num_generations=1)
-        turns = [
-            Turn(list(row), [math.nan if one[0] is None else one[0] for one in known])
-            for row, known in zip(drawn, log_probs, strict=True)
-        ]
+        turns = [self._turn(list(row), known) for row, known in zip(drawn, log_probs, strict=True)]
         return turns[: len(prompts)]
+
+    def _turn(self, ids: list[int], known: Sequence[Sequence[float | None]]) -> Turn:
+        # vLLM may draw the place of a picture that there is not: the turn is cut before it.
+        end = next((place for place, one in enumerate(ids) if one in self._placeholders), len(ids))
+        return Turn(ids[:end], [math.nan if one[0] is None else one[0] for one in known[:end]])

@@ -91,7 +91,7 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
         self.dummy_image = dummy_image
         self._masks = masks or Masks()
         self.watch: Watch | None = None
-        self._draws: Generate = generate or Vllm(self.vllm_generation, self._counts, [self._tokenizer.eos_token_id])
+        self._draws: Generate = generate or Vllm(self.vllm_generation, self._counts, encoder)
         self._unscored_batches = 0
         self._traces: list[Trace] = []
         self._rewards = torch.empty(0)
@@ -113,8 +113,12 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
         began = time.perf_counter()
         with self._drawing():
             traces = self._traces = self._roller.play(sessions, seeds)
-        self._metrics[mode]["rollout/seconds"].append(time.perf_counter() - began)
-        self._metrics[mode]["rollout/tool_seconds"].append(max(trace.seconds for trace in traces))
+        spent = [time.perf_counter() - began, max(trace.seconds for trace in traces)]
+        ranks = self.accelerator.gather(torch.tensor([spent], device=self.accelerator.device))
+        # All ranks wait for the slowest.
+        self._metrics[mode]["rollout/seconds"].append(ranks[:, 0].max().item())
+        self._metrics[mode]["rollout/seconds_of_fastest_rank"].append(ranks[:, 0].min().item())
+        self._metrics[mode]["rollout/tool_seconds"].append(ranks[:, 1].max().item())
         pictures = [[trace.session.store.get(digest) for digest in trace.pictures] for trace in traces]
         for trace in traces:
             self._check_places(trace)
@@ -157,7 +161,7 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
                 model.train(training)
 
     def _check_places(self, trace: Trace) -> None:
-        places = trace.types.count(1)
+        places = trace.ids.count(self.encoder.image_token_id)
         merge = self.encoder.image_processor.merge_size**2 if self.encoder.vision else 1
         patches = sum(int(grid.prod(-1).sum()) for _, grid in trace.pixels) // merge
         if places != patches:
@@ -189,6 +193,8 @@ class RolloutTrainer(RestoredWeights, PictureForward, GRPOTrainer):
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         groups = self._groups
         assert groups is not None
+        if any(trace.pictures for trace in self._traces) and "pixel_values" not in output:
+            raise DataError("TRL has dropped the pictures of a batch; the ids of its rollouts do not match their pictures")
         first = self.accelerator.process_index * len(self._traces)
         kept = groups.kept[first : first + len(self._traces)].tolist()
         learns = [

@@ -25,11 +25,13 @@ class Watcher:
     def __init__(self, folder: Path, keep: int | None, every: int, updates: int) -> None:
         self._log = TrajectoryLog(folder, keep, steps_per_increment=math.ceil(updates / every / 100)) if keep != 0 else None
         self._every = every
+        self._last: int | None = None
 
     def __call__(self, step: int, traces: Sequence[Trace], known: Sequence[Mapping[str, Any]]) -> None:
         """Takes the rollouts of an update, and what else is known of each."""
-        if self._log is None or (step % self._every and step > 1):
+        if self._log is None or (self._last is not None and step - self._last < self._every):
             return
+        self._last = step
         rollouts = [
             Trajectory(
                 trace.session.episode,

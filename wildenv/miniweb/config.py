@@ -12,7 +12,7 @@ from typing import Any
 
 from wildenv.errors import ConfigError
 
-GENERATOR_VERSION = 2
+GENERATOR_VERSION = 3
 """Raised whenever the same configuration would give another world; a cached world of another version is not used."""
 
 SPLITS = ("train", "validation", "test")

@@ -1,8 +1,8 @@
 """How long the tools of a batch of rollouts take: TRL's own loop and ours, side by side.
 
-``python -m tests.trainers.rl.rollout_speed`` rolls 24 rollouts of three searches and an answer, each search of 200 ms, through
-TRL's `GRPOTrainer` as it is and through `trainers.rl`, over the same environments. Turns are written down beforehand, so that the
-time is the loops' own; no model is asked.
+``python -m tests.trainers.rl.rollout_speed CHECKPOINT`` rolls 24 rollouts of three searches and an answer, each search of 200 ms,
+through TRL's `GRPOTrainer` as it is and through `trainers.rl`, over the same environments. Turns are written down beforehand, and
+no two searches are alike, so that none is answered by another's; the time is the loops' own and the latency, no model is asked.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,16 +36,19 @@ from wildenv.env import WildEnv
 from wildenv.miniweb.provider import MiniwebProvider
 from wildenv.registration import make_env, make_tasks, miniworld, world_config
 from wildenv.web.client import WebClient
+from wildenv.web.results import TextHit
 
 
 class Slow(MiniwebProvider):
-    """Answers text searches late."""
+    """Answers text searches late, always the same, and counts them."""
 
     latency_s = 0.2
+    asked = 0
 
-    def text_search(self, *args: Any, **kwargs: Any) -> Any:
+    def text_search(self, query: str, limit: int, cutoff: date | None) -> list[TextHit]:
+        self.asked += 1
         time.sleep(self.latency_s)
-        return super().text_search(*args, **kwargs)
+        return [TextHit("A new thing", "https://news.example/thing", "It is new.", None)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,12 @@ class Speeds:
     Attributes:
         trl: TRL's loop.
         ours: `trainers.rl.rollout`.
-        calls: Tool calls made by each.
+        searches: Searches that reached the provider, by each.
     """
 
     trl: float
     ours: float
-    calls: tuple[int, int]
+    searches: tuple[int, int]
 
 
 def compare(model: Path, rollouts: int = 24, searches: int = 3, latency_s: float = 0.2) -> Speeds:
@@ -69,14 +73,14 @@ def compare(model: Path, rollouts: int = 24, searches: int = 3, latency_s: float
     web = WebClient(provider)
     with tempfile.TemporaryDirectory() as folder:
         made = [_trainer(kind, model, Path(folder) / kind, web, rollouts, searches) for kind in ("trl", "ours")]
-        seconds, calls = [], []
+        seconds, asked = [], []
         for trainer in made:
             rows = [trainer.train_dataset[0] for _ in range(rollouts)]
             trainer.model.train()
+            before = provider.asked
             seconds.append(_timed(trainer, rows))
-            episodes = [session_of(environment).episode for environment in trainer.environments]
-            calls.append(sum(len(episode.steps) for episode in episodes))
-    return Speeds(seconds[0], seconds[1], (calls[0], calls[1]))
+            asked.append(provider.asked - before)
+    return Speeds(seconds[0], seconds[1], (asked[0], asked[1]))
 
 
 def _trainer(kind: str, model: Path, folder: Path, web: WebClient, rollouts: int, searches: int) -> GRPOTrainer:
@@ -104,13 +108,13 @@ def _trainer(kind: str, model: Path, folder: Path, web: WebClient, rollouts: int
         trainer.script = partial(_turn, searches)
         trainer.encoder = loaded.encoder
         return trainer
-    scripted = Scripted(loaded.encoder, lambda trace: _turn(searches, len(trace.turns)))
+    scripted = Scripted(loaded.encoder, lambda trace: _turn(searches, len(trace.turns), f"ours {trace.seed}"))
     return RolloutTrainer(encoder=loaded.encoder, generate=scripted, limits=Limits(8000, 300), rewards=rewards, **shared)
 
 
-def _turn(searches: int, turn: int) -> str:
+def _turn(searches: int, turn: int, rollout: str) -> str:
     if turn < searches:
-        return written("text_search", queries=[f"press picture {turn}"], k=2)
+        return written("text_search", queries=[f"press picture {turn} for {rollout}"], k=2)
     return written("answer", prompt="the new thing", references=[])
 
 
@@ -125,8 +129,8 @@ class _Trl(GRPOTrainer):
         session = session_of(self.environments[0])
         turn = [message["role"] for message in session.episode.messages].count("assistant")
         tokenizer = self.encoder.tokenizer
-        said = "done" if session.ended else self.script(turn)
-        return [[*tokenizer(said, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id] for _ in prompt_ids], None
+        said = ["done" if session.ended else self.script(turn, f"theirs {row}") for row in range(len(prompt_ids))]
+        return [[*tokenizer(one, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id] for one in said], None
 
 
 def _timed(trainer: Any, rows: list[Any]) -> float:
@@ -147,9 +151,9 @@ def _timed(trainer: Any, rows: list[Any]) -> float:
 def main(model: Path) -> None:
     """Prints the comparison."""
     found = compare(model)
-    table = Table("loop", "seconds", "tool calls", title="24 rollouts, 3 searches of 200 ms each")
-    table.add_row("TRL 1.16, GRPOTrainer", f"{found.trl:.2f}", str(found.calls[0]))
-    table.add_row("trainers.rl", f"{found.ours:.2f}", str(found.calls[1]))
+    table = Table("loop", "seconds", "searches", title="24 rollouts, 3 searches of 200 ms each")
+    table.add_row("TRL 1.16, GRPOTrainer", f"{found.trl:.2f}", str(found.searches[0]))
+    table.add_row("trainers.rl", f"{found.ours:.2f}", str(found.searches[1]))
     Console().print(table)
     Console().print(f"{found.trl / found.ours:.1f} times as fast")
 

@@ -97,7 +97,7 @@ class Server:
 def test_a_rank_with_fewer_prompts_sends_stand_ins_and_drops_their_turns(nano: Loaded) -> None:
     traces = prompts(nano, 2, pictures=1)
     server = Server()
-    turns = Vllm(server, lambda mine: [mine, 5], [1])([trace.prompted() for trace in traces], traces, [0, 0])
+    turns = Vllm(server, lambda mine: [mine, 5], nano.encoder)([trace.prompted() for trace in traces], traces, [0, 0])
     assert [len(prompt) for prompt in server.prompts] == [len(traces[0]), len(traces[1]), 1, 1, 1]
     assert [turn.ids for turn in turns] == [[7, 8], [7, 8]]
     assert turns[0].log_probs[0] == -0.1
@@ -110,5 +110,32 @@ def test_a_rank_with_fewer_prompts_sends_stand_ins_and_drops_their_turns(nano: L
 
 def test_a_rank_without_prompts_takes_part(nano: Loaded) -> None:
     server = Server()
-    assert Vllm(server, lambda mine: [mine, 2], [9])([], [], []) == []
-    assert (server.prompts, server.images) == ([[9], [9]], None)
+    assert Vllm(server, lambda mine: [mine, 2], nano.encoder)([], [], []) == []
+    assert (server.prompts, server.images) == ([[nano.encoder.tokenizer.eos_token_id]] * 2, None)
+
+
+def test_a_place_of_a_picture_is_never_drawn(nano: Loaded) -> None:
+    places = nano.encoder.placeholders
+    assert nano.encoder.image_token_id in places
+    assert len(places) == 2
+
+    def prefer(module: torch.nn.Module, given: Any, logits: torch.Tensor) -> torch.Tensor:
+        return logits.index_add(-1, torch.tensor(places), torch.full((*logits.shape[:-1], 2), 100.0))
+
+    hook = nano.model.get_output_embeddings().register_forward_hook(prefer)
+    [trace] = prompts(nano, 1)
+    [turn] = draw(nano, [trace], [3])
+    hook.remove()
+    assert turn.ids
+    assert not set(turn.ids) & set(places)
+
+
+def test_a_turn_of_a_server_is_cut_before_the_place_of_a_picture(nano: Loaded) -> None:
+    class Draws(Server):
+        def generate(self, prompts: list[list[int]], images: Any, num_generations: int) -> tuple[Any, ...]:
+            ids = [7, 8, nano.encoder.image_token_id, 9]
+            return prompts, [ids] * len(prompts), [[[-0.1]] * 4] * len(prompts), None
+
+    traces = prompts(nano, 1)
+    [turn] = Vllm(Draws(), lambda mine: [mine], nano.encoder)([traces[0].prompted()], traces, [0])
+    assert (turn.ids, turn.log_probs) == ([7, 8], [-0.1, -0.1])

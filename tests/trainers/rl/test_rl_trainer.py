@@ -44,7 +44,7 @@ def batch(trainer: RolloutTrainer) -> dict[str, Any]:
     return trainer._generate_and_score_completions(rows)
 
 
-def log_probs(trainer: RolloutTrainer, inputs: dict[str, Any], **changed: Any) -> torch.Tensor:
+def log_probs(trainer: RolloutTrainer, inputs: dict[str, Any], size: int | None = None, **changed: Any) -> torch.Tensor:
     inputs = {**inputs, **changed}
     with torch.no_grad():
         return trainer._get_per_token_logps_and_entropies(
@@ -52,6 +52,7 @@ def log_probs(trainer: RolloutTrainer, inputs: dict[str, Any], **changed: Any) -
             torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], 1),
             torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], 1),
             inputs["completion_ids"].shape[1],
+            size,
             pixel_values=inputs.get("pixel_values"),
             image_grid_thw=inputs.get("image_grid_thw"),
             num_images=inputs.get("num_images"),
@@ -90,6 +91,37 @@ def test_pictures_that_tools_returned_reach_the_update(coin_folder: Path, tmp_pa
     assert changed[0, first_picture:].any()
     assert not changed[0, :first_picture].any(), "what was drawn before the picture was shown cannot depend on it"
     assert not changed[1:].any(), "a rollout sees its own pictures only"
+
+
+def test_rows_that_are_computed_one_at_a_time_have_their_own_pictures(coin_folder: Path, tmp_path: Path) -> None:
+    trainer = opened(coin_folder, tmp_path, mask_truncated=False, mask_repeated=False)
+    inputs = batch(trainer)
+    # Rows must differ in their pictures for a mistake to show.
+    values = inputs["pixel_values"] * torch.linspace(-1, 1, len(inputs["pixel_values"]))[:, None]
+    at_once = log_probs(trainer, inputs, pixel_values=values)
+    for size in (1, 3):
+        assert torch.allclose(log_probs(trainer, inputs, size, pixel_values=values), at_once, atol=1e-3)
+
+
+def test_failed_rollouts_do_not_dilute_the_entropy(coin_folder: Path, tmp_path: Path) -> None:
+    found = []
+    for name, pattern in (("all", [0.0, 1.0]), ("half", [0.0, 1.0, 0.0, 1.0, None, None, None, None])):
+        trainer = opened(coin_folder, tmp_path / name, pattern=pattern, mask_truncated=False, mask_repeated=False)
+        trainer.current_gradient_accumulation_steps = 2
+        inputs = batch(trainer)
+        for rows in (slice(0, 4), slice(4, 8)):
+            pictures, images = sum(inputs["num_images"][: rows.start]), sum(inputs["num_images"][rows])
+            patches = inputs["image_grid_thw"].prod(-1).cumsum(0).tolist()
+            first, last = (patches[pictures - 1] if pictures else 0), patches[pictures + images - 1]
+            tensors = {key: value for key, value in inputs.items() if isinstance(value, torch.Tensor)}
+            part: dict[str, Any] = {key: value[rows] for key, value in tensors.items() if value.shape[:1] == (8,)}
+            part |= {"num_images": inputs["num_images"][rows], "num_items_in_batch": inputs["num_items_in_batch"]}
+            part |= {"image_grid_thw": inputs["image_grid_thw"][pictures : pictures + images]}
+            part |= {"pixel_values": inputs["pixel_values"][first:last]}
+            trainer.compute_loss(trainer.model, part)
+        found.append(trainer._metrics["train"]["entropy"])
+    assert len(found[0]) == 2
+    assert found[1] == found[0][:1]
 
 
 def test_the_gradient_of_the_update_reaches_the_vision_tower(coin_folder: Path, tmp_path: Path) -> None:

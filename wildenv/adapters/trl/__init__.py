@@ -3,10 +3,11 @@
 TRL makes a model's tool of every public function of an environment's class, so a `gymnasium.Env` must never be handed to it.
 `WildTools` is the small class it may have::
 
-    from trl import GRPOTrainer
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
     from wildenv import make_env
     from wildenv.adapters.trl import environments, reward_functions
-    from wildenv.registration import make_reward
+    from wildenv.registration import make_reward, make_tasks
 
     reward = make_reward({"components": ["generation", "sufficiency"], "alpha": 0.5, "generator": "compositor"}, "miniweb:train")
     rewards = reward_functions(reward)
@@ -14,8 +15,13 @@ TRL makes a model's tool of every public function of an environment's class, so 
         environment_factory=environments(lambda: make_env(reward=None)),
         reward_funcs=[one.function for one in rewards],
         args=GRPOConfig(reward_weights=[one.weight for one in rewards], max_tool_calling_iterations=9, ...),
-        train_dataset=...,  # columns prompt (its last message is the user's) and task_id
+        train_dataset=Dataset.from_list(
+            [{"prompt": [{"role": "user", "content": ""}], "task_id": task.id} for task in make_tasks("miniweb:train")]
+        ),
     )
+
+TRL knows neither the processor nor the chat template of the nano model: open its checkpoints with `agents.checkpoint`, and give
+their tokenizer `trainers.rl.response.let_read`.
 
 Imports neither TRL nor torch. TRL 1.16's own loop steps one rollout after the other; `trainers.grpo` steps all of them at once.
 """
