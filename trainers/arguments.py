@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,14 @@ def last_checkpoint(resume: str | None) -> str | None:
     if (folder / "trainer_state.json").is_file():
         return str(folder)
     # A killed run may leave its last checkpoint unfinished; the state is written after the weights.
-    whole = [state.parent for state in (folder / CHECKPOINTS).glob("checkpoint-*/trainer_state.json")]
+    whole = [state.parent for state in (folder / CHECKPOINTS).glob("checkpoint-*/trainer_state.json") if _readable(state)]
     if not whole:
         raise ConfigError(f"trainer.resume={resume} is neither a checkpoint nor a run directory with one in {CHECKPOINTS}/")
     return str(max(whole, key=lambda checkpoint: int(checkpoint.name.rpartition("-")[2])))
+
+
+def _readable(state: Path) -> bool:
+    try:
+        return isinstance(json.loads(state.read_text(encoding="utf-8")), dict)
+    except ValueError:
+        return False

@@ -73,6 +73,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     from trainers.arguments import last_checkpoint
     from trainers.export import LAST, export
     from trainers.figures import GRPO_FIGURES
+    from trainers.finite import Finite
     from trainers.quiet import quiet
     from trainers.rl.alarms import Alarms
     from trainers.rl.lines import Lines
@@ -91,6 +92,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     trainer, watcher = opened.trainer, None
     trainer.remove_callback(ProgressCallback)
     trainer.add_callback(Lines())
+    trainer.add_callback(Finite())
     trainer.add_callback(Alarms(settings["alarms"], folder))
     trainer.add_callback(LocalLog(folder, GRPO_FIGURES))
     if trainer.is_world_process_zero():
@@ -115,10 +117,11 @@ def check_empty(folder: Path, resume: str | None) -> None:
     Raises:
         ConfigError: If the directory holds a run, unless it is the one that goes on.
     """
+    from trainers.arguments import CHECKPOINTS
     from trainers.track import METRICS
 
     begun = [] if resume is None else [Path(resume).resolve(), *Path(resume).resolve().parents]
-    if (folder / METRICS).exists() and folder.resolve() not in begun:
+    if ((folder / METRICS).exists() or (folder / CHECKPOINTS).exists()) and folder.resolve() not in begun:
         raise ConfigError(
             f"hydra.run.dir={folder} holds a run; name another directory, or go on with it by trainer.resume={folder}"
         )

@@ -24,6 +24,7 @@ from rich.console import Console
 
 from agents.runs import ROOT, Config, fix_spelling, freeze, one_of_several, plain_errors, read_frozen
 from wildenv.errors import ConfigError, WildenvError
+from wildenv.lock import only_writer
 
 _FLAG = "--frozen"
 _YES = ("1", "true", "yes")
@@ -87,6 +88,11 @@ def begin(module: str, config: Config, folder: Path, prepare: Callable[[Config, 
             f"{ranks()} ranks compose a config each and would not agree on the run directory; compose it once with "
             f"launch.freeze_only=true and let the launcher start -m {module} {_FLAG} FILE"
         )
+    with only_writer(folder, "hydra.run.dir"):
+        _begin(module, config, folder, prepare, train)
+
+
+def _begin(module: str, config: Config, folder: Path, prepare: Callable[[Config, Path], Config], train: Train) -> None:
     processes = config["launch"]["processes"]
     freeze_only = config["launch"]["freeze_only"]
     config = {**config, "launch": {**config["launch"], "freeze_only": False}}

@@ -5,6 +5,7 @@ It looks at single values. Whether they fit the model, the data and the machine 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,7 @@ def _whole(least: int) -> tuple[Callable[[Any], bool], str]:
 
 def _number(least: float, open_end: bool = False) -> tuple[Callable[[Any], bool], str]:
     def holds(value: Any) -> bool:
-        real = isinstance(value, int | float) and not isinstance(value, bool)
+        real = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         return real and (value > least if open_end else value >= least)
 
     return holds, f"a number {'above' if open_end else 'of at least'} {least:g}"

@@ -78,6 +78,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
     from trainers.collate import TrajectoryCollator
     from trainers.data import RowFolder, split
     from trainers.export import export
+    from trainers.finite import Finite
     from trainers.fit import fit_rows, write_report
     from trainers.model import provide_model
     from trainers.quiet import quiet
@@ -117,7 +118,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
         eval_dataset=as_dataset(fitted["validation"]) if fitted["validation"] else None,
         processing_class=loaded.processor or loaded.tokenizer,
         peft_config=lora(settings),
-        callbacks=[LocalLog(folder)],
+        callbacks=[Finite(), LocalLog(folder)],
     )
     if config["deepspeed"]["config"] is not None and not trainer.is_deepspeed_enabled:
         raise ConfigError(

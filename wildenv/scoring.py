@@ -34,7 +34,7 @@ async def ask(reward: Reward, task: Task, submission: Submission | None) -> Rewa
     """Returns what a reward says; whatever it raises or returns that no episode can hold is a report that is not valid."""
     try:
         return checked_report(await reward.score(task, submission))
-    except (Exception, asyncio.CancelledError) as error:
+    except (Exception, asyncio.CancelledError, SystemExit) as error:
         current = asyncio.current_task()
         if isinstance(error, asyncio.CancelledError) and current is not None and current.cancelling():
             raise

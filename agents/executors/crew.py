@@ -98,6 +98,7 @@ class Crew:
         self._gone: list[dict[str, Any]] = []
         self._restarts = 0
         self._stillborn = 0
+        self._idle_since: float | None = None
 
     def reports(self) -> list[dict[str, Any]]:
         """Returns the last report of each worker; what a dead one asked for after that is not known."""
@@ -114,10 +115,9 @@ class Crew:
         try:
             for _ in range(min(self._rules.workers, len(self._todo))):
                 self._start()
-            began = time.monotonic()
             while self._todo or self._suspects or any(hand.tasks for hand in self._hands):
                 self._feed()
-                self._wait(began)
+                self._wait()
                 while self._settled:
                     yield self._settled.popleft()
         finally:
@@ -147,12 +147,16 @@ class Crew:
     def _give(self, hand: _Hand, task: _Task) -> None:
         hand.tasks[hand.actor.play.remote(task.id)] = task
 
-    def _wait(self, began: float) -> None:
+    def _wait(self) -> None:
+        if any(hand.ready for hand in self._hands):
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = time.monotonic()
         owners = {ref: hand for hand in self._hands for ref in (*hand.tasks, *(() if hand.ready else (hand.opening,)))}
         done, _ = self._ray.wait(list(owners), num_returns=1, timeout=_LOOK_S)
         if done:
             self._take(owners[done[0]], done[0])
-        elif not any(hand.ready for hand in self._hands) and time.monotonic() - began > self._rules.start_s:
+        elif self._idle_since is not None and time.monotonic() - self._idle_since > self._rules.start_s:
             raise InfrastructureError(
                 f"no worker was ready within executor.start_s={self._rules.start_s:g} s; the cluster has "
                 f"{_resources(self._ray.available_resources())} to give: lower "

@@ -16,6 +16,9 @@ def train(config: dict[str, Any], folder: Path) -> None:
     rank = int(os.environ["RANK"])
     (folder / f"rank{rank}.pid").write_text(str(os.getpid()), encoding="utf-8")
     if rank == config["rank"]:
+        # The others are to be seen ending, so they must have begun.
+        while len(list(folder.glob("rank*.pid"))) < int(os.environ["WORLD_SIZE"]):
+            time.sleep(0.05)
         match config["does"]:
             case "refuse":
                 raise ConfigError("trainer.learning_rate is for the birds")

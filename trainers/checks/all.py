@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from trainers.checks import adapter, batch, budget, disk, distribution, resume, services, template
 from trainers.checks.finding import Finding, Spared, Status, Unknown
 from trainers.checks.subject import Subject
-from wildenv.errors import WildenvError
+from wildenv.errors import WildenvError, told
 
 Check = Callable[[Subject], Iterator[Finding]]
 CHECKS: dict[str, Check] = {
@@ -57,3 +57,6 @@ def run_check(name: str, subject: Subject) -> list[Finding]:
         return [Finding(name, Status.NOT_CHECKED, str(unknown))]
     except WildenvError as error:
         return [Finding(name, Status.REFUSED, str(error))]
+    except Exception as error:  # noqa: BLE001 - told as a refusal
+        # A value of a kind that no check expects; the other checks are made all the same.
+        return [Finding(name, Status.REFUSED, f"the settings of this check cannot be read: {told(error)}")]

@@ -45,7 +45,7 @@ from wildenv.tools.web_fetch import WebFetch
 
 GRPO, SFT = "grpo", "sft"
 _PROMPTS = 200
-"""Tasks whose prompts are read."""
+"""Tasks whose prompts a tokenizer is made of."""
 _REPEATS = 3
 _HUB_S = 3.0
 """Seconds in which the hub must answer."""
@@ -206,8 +206,8 @@ class Subject:
         return (self.tasks[index].prompt for index in range(min(_PROMPTS, self.task_count)))
 
     def opening(self) -> list[Message]:
-        """Returns a chat as the model is first shown it, with the longest request among the first tasks."""
-        request = max(self.prompts(), key=len)
+        """Returns a chat as the model is first shown it, with the longest request of all tasks."""
+        request = max((self.tasks[index].prompt for index in range(self.task_count)), key=len)
         return [
             {"role": "system", "content": [text_block(self.system_prompt)]},
             {"role": "user", "content": [text_block(request)]},

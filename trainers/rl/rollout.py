@@ -9,9 +9,11 @@ supervised training and evaluation use. A tool's thread that outlives its rollou
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,7 +37,7 @@ class Limits:
     Attributes:
         max_length: Tokens of the whole chat.
         max_new_tokens: Tokens of a turn.
-        deadline_s: Seconds of tools and generation; None sets no limit.
+        deadline_s: Seconds of its tools and of drawing; None sets no limit.
         concurrency: Environments stepped at once; None is all of them.
     """
 
@@ -91,7 +93,6 @@ class Roller:
         Raises:
             ConfigError: If a first prompt leaves no room for a turn, naming the setting.
         """
-        started = time.monotonic()
         traces = [Trace(session, seed) for session, seed in zip(sessions, seeds, strict=True)]
         for trace in traces:
             self._hear(trace)
@@ -102,39 +103,50 @@ class Roller:
                     f"trainer.max_length={self._limits.max_length}"
                 )
         running = list(traces)
-        workers = max(1, min(self._limits.concurrency or len(traces), len(traces)))
-        pool = ThreadPoolExecutor(workers, thread_name_prefix="rollout")
-        try:
-            while self._any_rank(bool(running)):
-                turns = self._generate(
-                    [trace.prompted() for trace in running],
-                    running,
-                    [turn_seed(trace.seed, len(trace.turns) + 1) for trace in running],
-                )
-                for trace, turn in zip(running, turns, strict=True):
-                    trace.say(turn, self._encoder.tokenizer.eos_token_id)
-                self._step(pool, running, started)
-                running = [trace for trace in running if not trace.session.ended and self._next(trace)]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        # Of this roll: a thread that is left behind keeps its place.
+        places = threading.Semaphore(max(1, min(self._limits.concurrency or len(traces), len(traces))))
+        drawing = 0.0
+        while self._any_rank(bool(running)):
+            began = time.monotonic()
+            turns = self._generate(
+                [trace.prompted() for trace in running],
+                running,
+                [turn_seed(trace.seed, len(trace.turns) + 1) for trace in running],
+            )
+            drawing += time.monotonic() - began
+            for trace, turn in zip(running, turns, strict=True):
+                trace.say(turn, self._encoder.tokenizer.eos_token_id)
+            self._step(places, running, drawing)
+            running = [trace for trace in running if not trace.session.ended and self._next(trace)]
         return traces
 
-    def _step(self, pool: ThreadPoolExecutor, running: Sequence[Trace], started: float) -> None:
-        """Steps all environments at once and waits for them, as long as the deadline lets them."""
-        steps = {pool.submit(_say, trace, self._encoder.decode(trace.turns[-1])): trace for trace in running}
-        limit = self._limits.deadline_s
-        left = None if limit is None else max(0.0, limit - (time.monotonic() - started))
-        done, late = wait(steps, timeout=left)
-        for step in done:
-            _raise(step)
-        for step in late:
-            trace = steps[step]
-            if step.cancel() or not trace.session.ended:
-                trace.session.abandon(f"more than {limit} s; see rollout.deadline_s and env.tool_deadline_s")
-        if left is not None and not late and time.monotonic() - started > (limit or 0.0):
-            for trace in running:
-                if not trace.session.ended:
-                    trace.session.abandon(f"more than {limit} s; see rollout.deadline_s")
+    def _step(self, places: threading.Semaphore, running: Sequence[Trace], drawing: float) -> None:
+        """Steps all environments at once. Each has its own clock: drawing, which all share, and its own tools."""
+        began = time.monotonic()
+        steps = {_start(places, trace, self._encoder.decode(trace.turns[-1])): trace for trace in running}
+        left = {step: self._left(trace, drawing) for step, trace in steps.items()}
+        waiting = set(steps)
+        while waiting:
+            gone = time.monotonic() - began
+            limit = min(left[step] for step in waiting)
+            done, waiting = wait(waiting, None if limit == math.inf else max(0.0, limit - gone), FIRST_COMPLETED)
+            for step in done:
+                _raise(step)
+            for step in [step for step in waiting if time.monotonic() - began >= left[step]]:
+                waiting.discard(step)
+                step.cancel()
+                self._abandon(steps[step])
+        for trace in running:
+            if self._left(trace, drawing) <= 0:
+                self._abandon(trace)
+
+    def _left(self, trace: Trace, drawing: float) -> float:
+        return math.inf if self._limits.deadline_s is None else self._limits.deadline_s - drawing - trace.seconds
+
+    def _abandon(self, trace: Trace) -> None:
+        if not trace.session.ended:
+            limit = self._limits.deadline_s
+            trace.session.abandon(f"more than {limit} s; see rollout.deadline_s and env.tool_deadline_s")
 
     def _next(self, trace: Trace) -> bool:
         """Lets a rollout hear the replies, unless no turn would fit behind them."""
@@ -158,10 +170,25 @@ class Roller:
         trace.hear(piece or self._piece(trace), pictures)
 
 
-def _say(trace: Trace, text: str) -> None:
-    began = time.perf_counter()
-    trace.session.say(text)
-    trace.seconds += time.perf_counter() - began
+def _start(places: threading.Semaphore, trace: Trace, text: str) -> Future[None]:
+    """Steps an environment in a thread of its own, which the process does not wait for when it ends."""
+    step: Future[None] = Future()
+
+    def work() -> None:
+        with places:
+            if not step.set_running_or_notify_cancel():
+                return
+            began = time.perf_counter()
+            try:
+                trace.session.say(text)
+            except BaseException as error:  # noqa: BLE001 - raised where the step is waited for
+                step.set_exception(error)
+            else:
+                trace.seconds += time.perf_counter() - began
+                step.set_result(None)
+
+    threading.Thread(target=work, name="rollout", daemon=True).start()
+    return step
 
 
 def _raise(step: Future[Any]) -> None:

@@ -13,8 +13,9 @@ from tests.trainers.rl.rollout_speed import compare
 from tests.trainers.rl.settings import env_settings, grpo_config
 from tests.trainers.runs import losses
 from tests.trainers.two_ranks import train_in_ranks
-from trainers.grpo import train
+from trainers.grpo import check_empty, train
 from wildenv.episode import read_episodes
+from wildenv.errors import ConfigError
 from wildenv.registration import make_tasks
 
 
@@ -139,6 +140,17 @@ def test_a_run_on_tasks_of_a_file(coin_folder: Path, tmp_path: Path) -> None:
     config: dict[str, Any] = grpo_config(coin_folder, max_steps=1)
     train({**config, "tasks": str(tmp_path / "tasks.jsonl")}, tmp_path / "run")
     assert {episode.task_id for episode in read_episodes(tmp_path / "run/rollouts")} <= {"t0", "t1", "t2", "t3"}
+
+
+def test_a_directory_holds_one_run(tmp_path: Path) -> None:
+    check_empty(tmp_path, None)
+    (tmp_path / "checkpoints").mkdir()
+    with pytest.raises(ConfigError, match=r"hydra\.run\.dir=.* holds a run"):
+        check_empty(tmp_path, None)
+    with pytest.raises(ConfigError, match="holds a run"):
+        check_empty(tmp_path, str(tmp_path.parent / "other"))
+    check_empty(tmp_path, str(tmp_path))
+    check_empty(tmp_path, str(tmp_path / "checkpoints/checkpoint-3"))
 
 
 def deepspeed(stage: str) -> dict[str, Any]:

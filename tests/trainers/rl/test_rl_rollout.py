@@ -163,17 +163,30 @@ def test_tools_of_a_turn_run_at_once(nano: Loaded, concurrency: int | None, most
     ]
 
 
-def test_a_rollout_past_its_deadline_is_a_failure_of_the_infrastructure(nano: Loaded) -> None:
-    sessions = [*waiting(Wait(1.5), 1), *waiting(Wait(0.0), 1)]
-    roller = Roller(nano.encoder, Scripted(nano.encoder, wait_then_answer), Limits(4000, 200, deadline_s=0.5))
-    late, punctual = roller.play(sessions, [0, 1])
+def test_a_rollout_past_its_deadline_is_a_failure_of_the_infrastructure_and_no_other_is(nano: Loaded) -> None:
+    slow, quick = Wait(1.2), Wait(0.0)
+    sessions = [*waiting(slow, 1), *waiting(quick, 3)]
+    roller = Roller(nano.encoder, Scripted(nano.encoder, wait_then_answer), Limits(4000, 200, deadline_s=0.6))
+    began = time.monotonic()
+    late, *punctual = roller.play(sessions, [0, 1, 2, 3])
+    assert time.monotonic() - began < 1.1, "nobody waits longer than the deadline"
     assert late.session.episode.end_reason == "deadline"
     assert "rollout.deadline_s" in (late.session.episode.failure or "")
-    # It ended with the other, or was still waiting for the slow one: either way it was not made to wait longer.
-    assert punctual.session.episode.end_reason in ("answered", "deadline")
+    assert [trace.session.episode.end_reason for trace in punctual] == ["answered"] * 3
     stuck = late.session.env
     late.session.start(late.session.env.tasks[0].id)
     assert late.session.env is not stuck, "a thread may still be in the old environment"
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "rollout"), "the process can end"
+
+
+def test_drawing_is_on_the_clock_of_all(nano: Loaded) -> None:
+    def slowly(trace: Trace) -> str:
+        time.sleep(0.3)
+        return wait_then_answer(trace)
+
+    roller = Roller(nano.encoder, Scripted(nano.encoder, slowly), Limits(4000, 200, deadline_s=0.2))
+    [trace] = roller.play(waiting(Wait(0.0), 1), [0])
+    assert trace.session.episode.end_reason == "deadline"
 
 
 def test_limits_out_of_range_are_refused(nano: Loaded) -> None:
