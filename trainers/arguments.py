@@ -94,6 +94,23 @@ def shared_arguments(config: Config, folder: Path) -> dict[str, Any]:
     }
 
 
+def must_use_deepspeed(config: Config, enabled: bool) -> None:
+    """Refuses a run that asks for DeepSpeed and would train without it.
+
+    Args:
+        config: The whole config.
+        enabled: Whether the trainer has it.
+
+    Raises:
+        ConfigError: If the two do not agree.
+    """
+    if config["deepspeed"]["config"] is not None and not enabled:
+        raise ConfigError(
+            "deepspeed: accelerate does not use it in this process; leave ACCELERATE_USE_CPU unset (DS_ACCELERATOR=cpu trains on "
+            "the CPU) or set deepspeed=none"
+        )
+
+
 def join_on_cpu() -> None:
     """Joins the other ranks for DeepSpeed without a GPU; accelerate 1.15 names no backend there and would count one rank."""
     import deepspeed

@@ -8,7 +8,6 @@ prepares (``docs/cluster.md``). Ranks are not restarted: a run that died goes on
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -23,14 +22,13 @@ from typing import Any
 from rich.console import Console
 
 from agents.runs import ROOT, Config, fix_spelling, freeze, one_of_several, plain_errors, read_frozen
+from trainers.offspring import child_environment, end_with_parent, follow_parent
 from wildenv.errors import ConfigError, WildenvError
 from wildenv.lock import only_writer
 
 _FLAG = "--frozen"
 _YES = ("1", "true", "yes")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-_PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of Linux's prctl."""
 
 Train = Callable[[Config, Path], Any]
 
@@ -51,6 +49,7 @@ def enter(main: Callable[[], None], train: Train) -> None:
         main: Composes the config and calls `begin`.
         train: Trains from a config, with the run directory.
     """
+    follow_parent()
     if _FLAG not in sys.argv[1:]:
         sys.argv[1:] = fix_spelling(sys.argv[1:])
         main()
@@ -179,7 +178,7 @@ def _start_alone(module: str, frozen: Path) -> None:
         # Where `record` writes down what went wrong.
         report = Path(reports) / "error.json"
         os.environ["TORCHELASTIC_ERROR_FILE"] = str(report)
-        done = subprocess.run([sys.executable, "-m", module, _FLAG, str(frozen)], check=False)
+        done = subprocess.run([sys.executable, "-m", module, _FLAG, str(frozen)], check=False, env=child_environment())
         said = (
             json.loads(report.read_text(encoding="utf-8"))["message"]["message"]
             if report.is_file()
@@ -196,9 +195,8 @@ def _launched() -> bool:
 def _end_with_launcher() -> None:
     # The launcher answers for Ctrl-C; a traceback from every rank would say nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if sys.platform == "linux":
-        # A killed launcher can tell nobody, and its ranks would train on.
-        ctypes.CDLL(None, use_errno=True).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    # A killed launcher can tell nobody, and its ranks would train on.
+    end_with_parent(signal.SIGKILL)
 
 
 def _reasons(error: Any, folder: Path, processes: int) -> str:

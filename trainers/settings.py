@@ -44,7 +44,9 @@ _YES_OR_NO = (lambda v: isinstance(v, bool), "true or false")
 _Rules = dict[str, tuple[Callable[[Any], bool], str]]
 
 _SHARED: _Rules = {
+    "seed": _whole(0),
     "launch.processes": _whole(1),
+    "launch.freeze_only": _YES_OR_NO,
     "trainer.learning_rate": _number(0, open_end=True),
     "trainer.schedule": _one_of(*_SCHEDULES),
     "trainer.warmup_steps": _whole(0),
@@ -55,6 +57,12 @@ _SHARED: _Rules = {
     "trainer.max_steps": (lambda v: isinstance(v, int) and (v == -1 or v > 0), "-1 for whole epochs, or a whole number above 0"),
     "trainer.max_length": _whole(1),
     "trainer.log_steps": _whole(1),
+    "trainer.precision": _one_of("bf16", "float32"),
+    "trainer.gradient_checkpointing": _YES_OR_NO,
+    "trainer.peft": _or_null(_one_of("none", "lora")),
+    "trainer.lora.r": _whole(1),
+    "trainer.lora.alpha": _number(0, open_end=True),
+    "trainer.lora.dropout": _share(),
     "trainer.dummy_image": _YES_OR_NO,
 }
 _SFT: _Rules = {

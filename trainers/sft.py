@@ -22,7 +22,6 @@ from trainers.launch import begin, enter
 from trainers.preflight import asked, preflight_or_stop, take
 from trainers.scale import print_changes, scale_changes
 from trainers.settings import check_settings
-from wildenv.errors import ConfigError
 
 # TRL reports its use otherwise; a run talks to nobody unless it is told to.
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -74,7 +73,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
 
     from agents import checkpoint
     from agents.track import finish_wandb, start_wandb
-    from trainers.arguments import last_checkpoint, lora, training_arguments
+    from trainers.arguments import last_checkpoint, lora, must_use_deepspeed, training_arguments
     from trainers.collate import TrajectoryCollator
     from trainers.data import RowFolder, split
     from trainers.export import export
@@ -120,11 +119,7 @@ def train(config: Config, folder: Path) -> dict[str, float]:
         peft_config=lora(settings),
         callbacks=[Finite(), LocalLog(folder)],
     )
-    if config["deepspeed"]["config"] is not None and not trainer.is_deepspeed_enabled:
-        raise ConfigError(
-            "deepspeed: accelerate does not use it in this process; leave ACCELERATE_USE_CPU unset (DS_ACCELERATOR=cpu trains on "
-            "the CPU) or set deepspeed=none"
-        )
+    must_use_deepspeed(config, trainer.is_deepspeed_enabled)
     trainer.train(resume_from_checkpoint=last_checkpoint(settings["resume"]))
     if main_process:
         export(trainer.state, folder, config["model"], loaded)

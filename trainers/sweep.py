@@ -30,6 +30,7 @@ from rich.table import Table
 
 from agents.runs import ROOT, plain_errors
 from trainers.grid import Sweep, read_sweep
+from trainers.offspring import child_environment
 from trainers.outcome import OUTCOME
 from trainers.track import METRICS, read_metrics
 from wildenv.errors import ConfigError
@@ -102,7 +103,7 @@ def run_sweep(sweep: Sweep, settings: Sequence[str]) -> Path:
     own = [f"{_DIRECTORY}{folder}", "hydra.sweep.subdir=${hydra.job.num}"]
     callback = "+hydra.callbacks.outcome._target_=trainers.outcome.Outcome"
     command = [sys.executable, "-m", sweep.program, "--multirun", *line, *own, callback]
-    subprocess.run(command, cwd=ROOT, check=False)
+    subprocess.run(command, cwd=ROOT, check=False, env=child_environment())
     if not any(folder.glob(f"*/{OUTCOME}")):
         raise ConfigError("no run was started; what Hydra has against the settings stands above")
     return folder

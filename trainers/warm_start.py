@@ -15,6 +15,7 @@ from rich.console import Console
 
 from agents.runs import ROOT, Config
 from trainers.export import BEST, LAST
+from trainers.offspring import child_environment
 from wildenv.errors import ConfigError
 
 WARM_START = "warm_start"
@@ -68,7 +69,7 @@ def _train(config: Config, folder: Path) -> None:
         "logger=none",
         *_overrides("env.world", config["env"]["world"]),
     ]
-    done = subprocess.run([sys.executable, "-m", "trainers.sft", *given], cwd=ROOT, check=False)
+    done = subprocess.run([sys.executable, "-m", "trainers.sft", *given], cwd=ROOT, check=False, env=child_environment())
     if done.returncode:
         raise ConfigError(f"the warm start ended with code {done.returncode}, see above; set model.path to a checkpoint instead")
 

@@ -56,6 +56,13 @@ def test_the_shipped_settings_of_grpo_are_in_range(grpo: Config) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("seed", -1),
+        ("launch.freeze_only", "maybe"),
+        ("trainer.precision", "fp8"),
+        ("trainer.peft", "qlora"),
+        ("trainer.lora.r", 0),
+        ("trainer.lora.dropout", 1.5),
+        ("trainer.gradient_checkpointing", "maybe"),
         ("limit", 0),
         ("warm_start.steps", 0),
         ("trainer.group", 1),

@@ -12,7 +12,7 @@ from agents import checkpoint
 from agents.checkpoint import Loaded
 from agents.rewarder import open_reward
 from agents.runs import Config
-from trainers.arguments import lora
+from trainers.arguments import lora, must_use_deepspeed
 from trainers.rl.adapter import open_adapter
 from trainers.rl.arguments import grpo_arguments
 from trainers.rl.dataset import task_rows
@@ -85,9 +85,5 @@ def open_trainer(config: Config, folder: Path) -> Opened:
         environment_factory=environments(partial(make_env, **{**env, **shared})),
         peft_config=None if settings["adapter"] is not None else lora(settings),
     )
-    if config["deepspeed"]["config"] is not None and not trainer.is_deepspeed_enabled:
-        raise ConfigError(
-            "deepspeed: accelerate does not use it in this process; leave ACCELERATE_USE_CPU unset (DS_ACCELERATOR=cpu trains on "
-            "the CPU) or set deepspeed=none"
-        )
+    must_use_deepspeed(config, trainer.is_deepspeed_enabled)
     return Opened(trainer, arguments, loaded)
