@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHILD = "import sys, time; from trainers.offspring import follow_parent; follow_parent(); open(sys.argv[1], 'w').close(); time.sleep(60)"
+CHILD = (
+    "import pathlib, sys, time; from trainers.offspring import follow_parent\n"
+    "follow_parent(); pathlib.Path(sys.argv[1]).touch(); time.sleep(60)"
+)
 PARENT = (
     "import subprocess, sys; from trainers.offspring import child_environment\n"
     "child = subprocess.Popen([sys.executable, '-c', sys.argv[1], sys.argv[2]], env=child_environment())\n"
