@@ -27,6 +27,8 @@ Check = Callable[..., Finding]
 def _hydra(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     GlobalHydra.instance().clear()
     monkeypatch.delenv("WORLD_SIZE", raising=False)
+    # What the variable says is read once a process, perhaps before a conftest could set it.
+    monkeypatch.setattr("trainers.checks.subject.is_offline_mode", lambda: True)
     with hydra.initialize_config_dir(version_base="1.3", config_dir=str(ROOT / "conf")):
         yield
     HydraConfig.instance().cfg = None
