@@ -57,16 +57,18 @@ class InProcess:
         self._top_p = top_p
         self._max_batch_tokens = max_batch_tokens
 
-    def __call__(self, prompts: Sequence[Encoded], traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]:
-        """Draws a turn for each prompt."""
+    def __call__(self, traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]:
+        """Draws a turn for each rollout."""
         turns: dict[int, Turn] = {}
         # The longest first, so that a batch pads little.
-        left = sorted(range(len(prompts)), key=lambda row: -len(prompts[row]))
+        left = sorted(range(len(traces)), key=lambda row: -len(traces[row]))
         while left:
-            count = max(1, min(len(left), self._max_batch_tokens // len(prompts[left[0]])))
+            count = max(1, min(len(left), self._max_batch_tokens // len(traces[left[0]])))
             rows, left = left[:count], left[count:]
-            turns |= zip(rows, self._batch([prompts[row] for row in rows], [seeds[row] for row in rows]), strict=True)
-        return [turns[row] for row in range(len(prompts))]
+            # Pictures are put together for one batch at a time: those of all rollouts may not fit.
+            prompts = [traces[row].prompted() for row in rows]
+            turns |= zip(rows, self._batch(prompts, [seeds[row] for row in rows]), strict=True)
+        return [turns[row] for row in range(len(traces))]
 
     @torch.no_grad()
     def _batch(self, prompts: Sequence[Encoded], seeds: Sequence[int]) -> list[Turn]:
@@ -114,9 +116,9 @@ class Vllm:
         self._spare = [encoder.tokenizer.eos_token_id]
         self._placeholders = set(encoder.placeholders)
 
-    def __call__(self, prompts: Sequence[Encoded], traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]:
-        """Draws a turn for each prompt."""
-        ids = [list(prompt.input_ids) for prompt in prompts]
+    def __call__(self, traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]:
+        """Draws a turn for each rollout."""
+        ids = [list(trace.ids) for trace in traces]
         pictures: list[list[Image.Image] | None] = [
             [trace.session.store.get(digest) for digest in trace.pictures] or None for trace in traces
         ]
@@ -126,7 +128,7 @@ class Vllm:
         images = pictures if any(pictures) else None
         _, drawn, log_probs, _ = self._backend.generate(prompts=ids, images=images, num_generations=1)
         turns = [self._turn(list(row), known) for row, known in zip(drawn, log_probs, strict=True)]
-        return turns[: len(prompts)]
+        return turns[: len(traces)]
 
     def _turn(self, ids: list[int], known: Sequence[Sequence[float | None]]) -> Turn:
         # vLLM may draw the place of a picture that there is not: the turn is cut before it.

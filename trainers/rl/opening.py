@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from trl import GRPOConfig
-
 from agents import checkpoint
 from agents.checkpoint import Loaded
 from agents.rewarder import open_reward
@@ -32,12 +30,10 @@ class Opened:
 
     Attributes:
         trainer: The trainer; `RolloutTrainer.watch` and its callbacks are the caller's to set.
-        arguments: TRL's.
         loaded: The model and what turns chats into its inputs.
     """
 
     trainer: RolloutTrainer
-    arguments: GRPOConfig
     loaded: Loaded
 
 
@@ -86,4 +82,4 @@ def open_trainer(config: Config, folder: Path) -> Opened:
         peft_config=None if settings["adapter"] is not None else lora(settings),
     )
     must_use_deepspeed(config, trainer.is_deepspeed_enabled)
-    return Opened(trainer, arguments, loaded)
+    return Opened(trainer, loaded)

@@ -25,9 +25,9 @@ from wildenv.errors import ConfigError, told
 
 
 class Generate(Protocol):
-    """Draws the next turn of each prompt, with a seed each."""
+    """Draws the next turn of each rollout, with a seed each."""
 
-    def __call__(self, prompts: Sequence[Encoded], traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]: ...
+    def __call__(self, traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,7 @@ class Roller:
         drawing = 0.0
         while self._any_rank(bool(running)):
             began = time.monotonic()
-            turns = self._generate(
-                [trace.prompted() for trace in running],
-                running,
-                [turn_seed(trace.seed, len(trace.turns) + 1) for trace in running],
-            )
+            turns = self._generate(running, [turn_seed(trace.seed, len(trace.turns) + 1) for trace in running])
             drawing += time.monotonic() - began
             for trace, turn in zip(running, turns, strict=True):
                 trace.say(turn, self._encoder.tokenizer.eos_token_id)

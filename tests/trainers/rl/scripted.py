@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from agents.encode import Encoded, TrajectoryEncoder
+from agents.encode import TrajectoryEncoder
 from tests.trainers.rl.settings import env_settings
 from trainers.rl.trace import Trace, Turn
 from wildenv.adapters.trl import Session
@@ -31,8 +31,8 @@ class Scripted:
         self.prompts: list[list[int]]
         self.seeds: list[int]
 
-    def __call__(self, prompts: Sequence[Encoded], traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]:
-        self.prompts += [list(prompt.input_ids) for prompt in prompts]
+    def __call__(self, traces: Sequence[Trace], seeds: Sequence[int]) -> list[Turn]:
+        self.prompts += [list(trace.prompted().input_ids) for trace in traces]
         self.seeds += seeds
         return [self._turn(self.script(trace)) for trace in traces]
 

@@ -32,7 +32,7 @@ def prompts(nano: Loaded, count: int, pictures: int = 0) -> list[Trace]:
 def draw(nano: Loaded, traces: Sequence[Trace], seeds: Sequence[int], **changed: Any) -> list[Turn]:
     generate = InProcess(nano.encoder, **{"max_new_tokens": 12, "temperature": 1.0} | changed)
     generate.model = nano.model
-    return generate([trace.prompted() for trace in traces], traces, seeds)
+    return generate(traces, seeds)
 
 
 def test_what_a_row_draws_depends_on_its_seed_and_not_on_its_neighbours(nano: Loaded) -> None:
@@ -97,7 +97,7 @@ class Server:
 def test_a_rank_with_fewer_prompts_sends_stand_ins_and_drops_their_turns(nano: Loaded) -> None:
     traces = prompts(nano, 2, pictures=1)
     server = Server()
-    turns = Vllm(server, lambda mine: [mine, 5], nano.encoder)([trace.prompted() for trace in traces], traces, [0, 0])
+    turns = Vllm(server, lambda mine: [mine, 5], nano.encoder)(traces, [0, 0])
     assert [len(prompt) for prompt in server.prompts] == [len(traces[0]), len(traces[1]), 1, 1, 1]
     assert [turn.ids for turn in turns] == [[7, 8], [7, 8]]
     assert turns[0].log_probs[0] == -0.1
@@ -110,7 +110,7 @@ def test_a_rank_with_fewer_prompts_sends_stand_ins_and_drops_their_turns(nano: L
 
 def test_a_rank_without_prompts_takes_part(nano: Loaded) -> None:
     server = Server()
-    assert Vllm(server, lambda mine: [mine, 2], nano.encoder)([], [], []) == []
+    assert Vllm(server, lambda mine: [mine, 2], nano.encoder)([], []) == []
     assert (server.prompts, server.images) == ([[nano.encoder.tokenizer.eos_token_id]] * 2, None)
 
 
@@ -137,5 +137,5 @@ def test_a_turn_of_a_server_is_cut_before_the_place_of_a_picture(nano: Loaded) -
             return prompts, [ids] * len(prompts), [[[-0.1]] * 4] * len(prompts), None
 
     traces = prompts(nano, 1)
-    [turn] = Vllm(Draws(), lambda mine: [mine], nano.encoder)([traces[0].prompted()], traces, [0])
+    [turn] = Vllm(Draws(), lambda mine: [mine], nano.encoder)(traces, [0])
     assert (turn.ids, turn.log_probs) == ([7, 8], [-0.1, -0.1])
